@@ -48,7 +48,6 @@ struct stack_memory {
 
 /** Has it run since the last sample? */
 enum thread_news {
-    THREAD_GONE,
     THREAD_RAN,   /**< Or it cannot be told. */
     THREAD_SLEPT, /**< It is where it was, in the kernel. */
     THREAD_WAITS  /**< It waits in the kernel; whether it ran before is not known. */
@@ -64,8 +63,11 @@ struct recorded_thread {
     bool has_stack;   /**< `stack` is that of the last sample that was taken. */
     bool asleep;      /**< With `slept_runs`, it sleeps. */
     bool was_stopped; /**< For its sample. */
+    bool sleeps_on;   /**< It has not run since the last moment. */
+    bool slept_on;    /**< Nor while it was asked for, together with others. */
     uint64_t runs;    /**< How often it had been given a processor before the sample. */
     uint64_t slept_runs;
+    uint64_t now_runs;     /**< In this moment. */
     uint64_t run_time;     /**< ns of processor time, now. */
     uint64_t counted_time; /**< Of it, what samples have. */
     psc_addr pc;
@@ -101,11 +103,19 @@ PSC_MUST_CHECK enum psc_status threads_list(struct thread_table *table);
 /** Removes those that are gone. */
 void threads_sweep(struct thread_table *table);
 /**
+ * Whether it has run since the last moment. False: threads_ask() knows without asking for it, or
+ * it is gone, and listed no more.
+ */
+bool threads_look(struct thread_table *table, struct recorded_thread *thread);
+/** Whether one that was to be asked for has not run since it was looked at. */
+bool threads_slept_on(const struct recorded_thread *thread);
+/**
+ * Of a thread that was looked at.
  * @param session  that has begun its moment; of THREAD_RAN a sample is to be taken next.
  * @param ret_wait  of THREAD_WAITS.
  */
-enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread,
-                             struct capture_session *session, struct thread_wait *ret_wait);
+enum thread_news threads_ask(struct recorded_thread *thread, struct capture_session *session,
+                             struct thread_wait *ret_wait);
 
 /* ---- stack_frames.c: from a trace to the profile ---- */
 

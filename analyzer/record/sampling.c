@@ -123,7 +123,8 @@ static enum psc_status take_sample(struct moment *moment, struct recorded_thread
                                .call_size = wait->size,
                                .pc = wait->pc,
                                .schedstat = thread->schedstat,
-                               .runs = thread->slept_runs};
+                               .runs = thread->slept_runs,
+                               .slept_on = thread->slept_on};
     struct capture_sample sample = {.tid = thread->tid,
                                     .sleep = news == THREAD_WAITS ? &sleep : NULL,
                                     .has_frames = thread->has_stack};
@@ -166,10 +167,7 @@ static enum psc_status sample_thread(struct moment *moment, struct recorded_thre
 {
     const struct record_options *options = moment->recording->options;
     struct thread_wait wait;
-    enum thread_news news =
-        threads_ask(&moment->process->threads, thread, moment->process->session, &wait);
-    if (news == THREAD_GONE)
-        return PSC_OK;
+    enum thread_news news = threads_ask(thread, moment->process->session, &wait);
     enum psc_status status = introduce(moment, thread);
     if (status != PSC_OK)
         return psc_fail_status(err, status);
@@ -188,10 +186,31 @@ static enum psc_status sample_thread(struct moment *moment, struct recorded_thre
             return PSC_OK;
         break;
     case THREAD_RAN:
-    case THREAD_GONE:
         break;
     }
     return take_sample(moment, thread, news, &wait, err);
+}
+
+/*
+ * Looks at threads from that one on, and asks for those together of which it has to be asked.
+ * Returns the one behind them.
+ */
+static size_t look_ahead(struct recorded_process *process, size_t first)
+{
+    struct thread_table *table = &process->threads;
+    const size_t room = capture_session_room_together(process->session);
+    size_t at = first, asked = 0;
+    for (; at < table->count && (at == first || asked < room); at++) {
+        struct recorded_thread *thread = &table->items[at];
+        if (!thread->listed || !threads_look(table, thread) || asked == room)
+            continue;
+        capture_session_note_question(process->session, thread->tid, table->wants_waits);
+        asked++;
+    }
+    capture_session_ask_together(process->session);
+    for (size_t i = first; asked && i < at; i++)
+        table->items[i].slept_on = threads_slept_on(&table->items[i]);
+    return at;
 }
 
 enum psc_status sample_threads(struct recording *recording, struct recorded_process *process,
@@ -204,9 +223,12 @@ enum psc_status sample_threads(struct recording *recording, struct recorded_proc
     enum psc_status status = psc_fail_status(err, threads_list(table));
     if (status == PSC_OK)
         status = capture_session_begin(process->session, err);
-    for (size_t i = 0; status == PSC_OK && i < table->count; i++)
+    for (size_t i = 0, end = 0; status == PSC_OK && i < table->count; i++) {
+        if (i == end)
+            end = look_ahead(process, i);
         if (table->items[i].listed)
             status = sample_thread(&moment, &table->items[i], err);
+    }
     capture_session_end(process->session);
     end_threads(&moment);
     threads_sweep(table);

@@ -121,18 +121,33 @@ static bool read_wait(const struct recorded_thread *thread, struct capture_sessi
     return true;
 }
 
-enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread,
-                             struct capture_session *session, struct thread_wait *ret_wait)
+bool threads_look(struct thread_table *table, struct recorded_thread *thread)
 {
-    uint64_t runs;
-    if (!live_read_runs(thread->schedstat, &thread->run_time, &runs)) {
+    thread->sleeps_on = false;
+    if (!live_read_runs(thread->schedstat, &thread->run_time, &thread->now_runs)) {
         thread->listed = false;
         table->links = 0;
-        return THREAD_GONE;
+        return false;
     }
-    bool counted = runs != 0;
-    if (counted && thread->asleep && runs == thread->slept_runs &&
-        (thread->has_sample || !table->wants_waits))
+    thread->sleeps_on = thread->now_runs && thread->asleep &&
+                        thread->now_runs == thread->slept_runs &&
+                        (thread->has_sample || !table->wants_waits);
+    return !thread->sleeps_on;
+}
+
+bool threads_slept_on(const struct recorded_thread *thread)
+{
+    uint64_t time, runs;
+    return thread->listed && !thread->sleeps_on &&
+           live_read_runs(thread->schedstat, &time, &runs) && runs == thread->now_runs;
+}
+
+enum thread_news threads_ask(struct recorded_thread *thread, struct capture_session *session,
+                             struct thread_wait *ret_wait)
+{
+    const uint64_t runs = thread->now_runs;
+    const bool counted = runs != 0;
+    if (thread->sleeps_on)
         return thread->has_sample ? THREAD_SLEPT : THREAD_WAITS;
     uint64_t own_runs = thread->was_stopped ? RUNS_OF_STOP : 0;
     bool waits = read_wait(thread, session, ret_wait);

@@ -354,6 +354,26 @@ struct live_sample sampling_sample_of(const struct known_thread *known, int32_t 
                                 .near = known->sp};
 }
 
+size_t capture_session_room_together(const struct capture_session *session)
+{
+    return live_room_together(session->capture.target);
+}
+
+void capture_session_note_question(struct capture_session *session, int32_t tid, bool copies)
+{
+    const struct known_thread *known = sampling_know_thread(session, tid);
+    if (!known)
+        return;
+    const struct live_sample sample = sampling_sample_of(known, tid);
+    const bool pauses = !session->capture.options.no_pause;
+    live_note_question(session->capture.target, &sample, pauses, pauses && copies);
+}
+
+void capture_session_ask_together(struct capture_session *session)
+{
+    live_ask_together(session->capture.target);
+}
+
 size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256])
 {
     const struct known_thread *known = sampling_know_thread(session, tid);

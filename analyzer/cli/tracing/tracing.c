@@ -17,16 +17,16 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What is asked of the one who traces. */
-enum tracing_wish { WISH_ORDER = 1, WISH_END };
+/* What is asked of the one who traces; of orders, in further bytes, the first one and how many. */
+enum tracing_wish { WISH_ORDERS = 1, WISH_END };
+#define WISH_FIRST_SHIFT 8
+#define WISH_COUNT_SHIFT 16
 
 /* Both have it; the parser may write whatever it likes to any of it. */
 struct shared {
     atomic_int interrupts;
     atomic_int ended; /* The command. */
-    struct live_order order;
-    struct live_delivery delivery;
-    uint8_t bytes[];
+    struct live_exchange exchanges[LIVE_EXCHANGES];
 };
 
 /* Who traces: of each process that was asked for. */
@@ -72,8 +72,8 @@ bool tracing_watch(void)
 {
     // Without SA_RESTART: who sleeps until the next sample wakes up.
     const struct sigaction action = {.sa_handler = take_signal};
-    const size_t size = sizeof(struct shared) + LIVE_COPY_SIZE;
-    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         complain("out of memory");
         return false;
@@ -134,10 +134,16 @@ static int serve(void *context, const struct sandbox_owner *owner, uint32_t what
         end_tracing(hash_table_find(&tracer->processes, (uint64_t)owner->pid));
         return 0;
     }
-    struct live_tracing *tracing = what == WISH_ORDER ? find_tracing(tracer, owner) : NULL;
+    const uint32_t first = what >> WISH_FIRST_SHIFT & 0xff, count = what >> WISH_COUNT_SHIFT;
+    if ((what & 0xff) != WISH_ORDERS || first + count > LIVE_EXCHANGES)
+        return EINVAL;
+    struct live_tracing *tracing = find_tracing(tracer, owner);
     if (!tracing)
-        return what == WISH_ORDER ? ENOMEM : EINVAL;
-    live_tracing_do(tracing, &shared->order, shared->bytes, &shared->delivery);
+        return ENOMEM;
+    for (uint32_t i = first; i < first + count; i++) {
+        struct live_exchange *exchange = &shared->exchanges[i];
+        live_tracing_do(tracing, &exchange->order, exchange->bytes, &exchange->delivery);
+    }
     live_tracing_rest(tracing);
     return 0;
 }
@@ -152,10 +158,10 @@ static void end_tracer(struct tracer *tracer)
 
 /* ---- the parser ---- */
 
-static bool give(void *context, int32_t pid)
+static bool give(void *context, int32_t pid, uint32_t first, uint32_t count)
 {
     (void)context;
-    return sandbox_order(pid, WISH_ORDER);
+    return sandbox_order(pid, WISH_ORDERS | first << WISH_FIRST_SHIFT | count << WISH_COUNT_SHIFT);
 }
 
 static void end(void *context, int32_t pid)
@@ -209,11 +215,7 @@ static void be_quick(void)
 static int run(const struct tracing_task *task, struct tracer *tracer)
 {
     struct shared *shared = tracer->shared;
-    const struct live_agent agent = {.order = &shared->order,
-                                     .delivery = &shared->delivery,
-                                     .bytes = shared->bytes,
-                                     .give = give,
-                                     .end = end};
+    const struct live_agent agent = {.exchanges = shared->exchanges, .give = give, .end = end};
     const struct sandbox_rules rules = {.traced = &tracer->traced, .terminal = task->terminal};
     struct begun begun = {task, &agent, getpid()};
     struct termios before;

@@ -90,6 +90,7 @@ struct live_sleep {
     int schedstat; /**< /proc/PID/task/TID/schedstat, open. */
     uint64_t runs; /**< The count in it, as it was before that text was read. */
     psc_addr thread_pointer;
+    bool slept_on; /**< Of one whose memory was copied when it was asked: the same count behind. */
 };
 
 /** One thread at one moment, see live_sample_thread(). */
@@ -217,7 +218,10 @@ void live_drop_core(struct target *target);
 
 /** What is asked for of one thread. */
 enum live_order_kind {
-    /** What it waits for, see struct live_sleep; with `stops`, one that runs is sampled at once. */
+    /**
+     * What it waits for, see struct live_sleep; with `stops`, one that runs is sampled at once,
+     * with `copies`, memory of one that waits is copied at once.
+     */
     LIVE_ORDER_CALL,
     LIVE_ORDER_STOP,  /**< Its registers and memory while it stands. */
     LIVE_ORDER_COPY,  /**< Memory of one that sleeps. */
@@ -229,7 +233,8 @@ enum live_order_kind {
 struct live_order {
     uint32_t kind; /**< enum live_order_kind */
     int32_t tid;
-    uint32_t stops;      /**< Of LIVE_ORDER_CALL. */
+    uint32_t stops;      /**< Of LIVE_ORDER_CALL; */
+    uint32_t copies;     /**< so is this. */
     int32_t error;       /**< Of LIVE_ORDER_REFUSE: the errno. */
     uint64_t moment;     /**< With another number, which pages are in memory is asked anew. */
     psc_addr sp;         /**< Of LIVE_ORDER_COPY: its stack pointer. */
@@ -245,7 +250,8 @@ struct live_order {
 struct live_delivery {
     uint32_t status;     /**< enum psc_status, as live_sample_thread() has it. */
     uint32_t late_count; /**< Threads of the process that did not stop yet. */
-    uint32_t taken;      /**< It was, or was to be, stopped or copied. */
+    uint32_t stopped;    /**< It was, or was to be. */
+    uint32_t copied;     /**< Its memory, without a stop. */
     uint32_t suspended;  /**< As struct live_sample has it. */
     uint64_t stood;
     psc_addr stack_start; /**< What of the stack was chosen. */
@@ -261,6 +267,18 @@ struct live_delivery {
 
 /** Bytes that an order copies at most. */
 #define LIVE_COPY_SIZE (LIVE_SAMPLE_STACK + (LIVE_SAMPLE_PAGES + 2) * (size_t)4096)
+
+/** An order and what came of it. */
+struct live_exchange {
+    struct live_order order;
+    struct live_delivery delivery;
+    uint8_t bytes[LIVE_COPY_SIZE];
+};
+
+/** Orders for threads of one moment that are given together, at most. */
+#define LIVE_TOGETHER ((size_t)16)
+/** The first exchange is for orders that are given alone, the others are for those. */
+#define LIVE_EXCHANGES (LIVE_TOGETHER + 1)
 
 /**
  * Who traces the threads of one process: they are stopped, and waited for, by the thread that
@@ -286,19 +304,34 @@ void live_tracing_rest(struct live_tracing *tracing);
 
 /**
  * Where another process has the right to trace: target_options.agent. What is in the pages of a
- * sample is in `bytes` then, until the next order.
+ * sample is in the exchange's `bytes` then, until the next order there.
  */
 struct live_agent {
-    struct live_order *order; /**< To be filled. */
-    const struct live_delivery *delivery;
-    const uint8_t *bytes;
-    /** Gives the order to who traces that process. False: there is nobody any more. */
-    bool (*give)(void *context, int32_t pid);
+    struct live_exchange *exchanges; /**< LIVE_EXCHANGES; orders are to be filled. */
+    /**
+     * Gives `count` orders, from that exchange on, to who traces that process. False: there is
+     * nobody any more.
+     */
+    bool (*give)(void *context, int32_t pid, uint32_t first, uint32_t count);
     /** No orders for that process follow; it may be called when there were none. */
     void (*end)(void *context, int32_t pid);
     void *context;
 };
 
+/**
+ * How many questions of live_ask_call() may be asked together: each takes two changes of processes
+ * where another one traces, and 0 where none does.
+ */
+size_t live_room_together(const struct target *target);
+/**
+ * Notes a question, of which there are fewer than live_room_together() since the last call of
+ * live_ask_together(), which asks them. live_ask_call() for the same threads tells what came of it.
+ * @param copies  memory of one that waits is copied at once, which live_sample_thread() tells of
+ *                when it is given its sleep.
+ */
+void live_note_question(struct target *target, const struct live_sample *sample, bool stops,
+                        bool copies);
+void live_ask_together(struct target *target);
 /**
  * Before a sample: what the thread waits for. One that runs is sampled at once where `stops` says
  * so, and live_sample_thread(), called next for the same thread, tells of that.

@@ -193,6 +193,11 @@ PSC_MUST_CHECK enum psc_status stacks_copy_all(struct target *target);
 bool stacks_peek(struct live_stacks *stacks, const struct live_pages *pages, pid_t pid,
                  const struct live_range *ranges, size_t count, uint8_t *ret);
 
+/* ---- stop.c ---- */
+
+/** CLOCK_MONOTONIC, nanoseconds. */
+int64_t live_now(void);
+
 /* ---- sleeping.c ---- */
 
 /**
@@ -277,6 +282,8 @@ PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
 PSC_MUST_CHECK enum psc_status live_take_threads(struct target *target, bool standing);
 /** The native name of a thread; NULL when it has ended. */
 const char *live_read_name(struct target *target, pid_t tid);
+/** The parent of the process of /proc/PID, by its "stat" (proc(5)); 0 where it is not known. */
+pid_t live_read_parent(int folder);
 
 /* ---- dump.c ---- */
 

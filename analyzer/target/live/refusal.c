@@ -320,9 +320,11 @@ enum psc_status live_refuse_target(const struct target *target, int error, struc
     const pid_t pid = live_of(target)->pid;
     if (!agent)
         return live_refuse(pid, error, err);
-    agent->order->kind = LIVE_ORDER_REFUSE;
-    agent->order->error = error;
-    if (!agent->give(agent->context, pid))
+    struct live_exchange *exchange = agent->exchanges;
+    exchange->order.kind = LIVE_ORDER_REFUSE;
+    exchange->order.error = error;
+    if (!agent->give(agent->context, pid, 0, 1))
         return live_refuse(pid, error, err);
-    return psc_fail(err, (enum psc_status)agent->delivery->status, "%s", agent->delivery->message);
+    return psc_fail(err, (enum psc_status)exchange->delivery.status, "%s",
+                    exchange->delivery.message);
 }

@@ -11,13 +11,16 @@
 struct live_sampler {
     const struct live_agent *agent; /* NULL: `tracing`. */
     struct live_tracing *tracing;
-    /* Orders, and what came of them: of an agent, or of here. */
+    /* An order, and what came of it: of one of an agent's exchanges, or of here. */
     struct live_order *order;
     const struct live_delivery *delivery;
     const uint8_t *bytes;
     struct live_order own_order;
     struct live_delivery own_delivery;
-    int32_t ready; /* The thread that was sampled when it was asked what it does; 0: none. */
+    int32_t ready; /* The thread that was stopped when it was asked what it does; 0: none. */
+    int32_t copied_thread;           /* The same of one that waits, whose memory was copied. */
+    int32_t together[LIVE_TOGETHER]; /* Threads of the other exchanges; 0: told. */
+    size_t together_count;
     uint64_t moment;
     bool late;            /* Threads did not stop yet. */
     psc_addr stack_start; /* What was copied of the last stack. */
@@ -41,6 +44,17 @@ static bool begin_tracing(struct live *live, struct live_sampler *sampler)
     return sampler->tracing != NULL;
 }
 
+/* 0: that of orders that are given alone. */
+static void choose_exchange(struct live_sampler *sampler, size_t number)
+{
+    if (!sampler->agent)
+        return;
+    struct live_exchange *exchange = &sampler->agent->exchanges[number];
+    sampler->order = &exchange->order;
+    sampler->delivery = &exchange->delivery;
+    sampler->bytes = exchange->bytes;
+}
+
 static struct live_sampler *find_sampler(struct target *target)
 {
     struct live *live = live_of(target);
@@ -51,9 +65,7 @@ static struct live_sampler *find_sampler(struct target *target)
         return NULL;
     sampler->agent = target->options.agent;
     if (sampler->agent) {
-        sampler->order = sampler->agent->order;
-        sampler->delivery = sampler->agent->delivery;
-        sampler->bytes = sampler->agent->bytes;
+        choose_exchange(sampler, 0);
     } else if (!begin_tracing(live, sampler)) {
         free(sampler);
         return NULL;
@@ -78,19 +90,21 @@ static enum psc_status give(const struct live *live, enum live_order_kind kind)
 {
     struct live_sampler *sampler = live->sampler;
     sampler->order->kind = kind;
-    sampler->ready = 0;
+    sampler->ready = sampler->copied_thread = 0;
     if (!sampler->agent)
         live_tracing_do(sampler->tracing, sampler->order, live->stacks.bytes,
                         &sampler->own_delivery);
-    else if (!sampler->agent->give(sampler->agent->context, live->pid))
+    else if (!sampler->agent->give(sampler->agent->context, live->pid, 0, 1))
         return PSC_ERR_IO;
     sampler->late = sampler->delivery->late_count;
     return (enum psc_status)sampler->delivery->status;
 }
 
-static void fill_order(const struct target *target, const struct live_sample *sample)
+/* In the exchange of that number. */
+static void fill_order(const struct target *target, const struct live_sample *sample, size_t number)
 {
     struct live_sampler *sampler = live_of(target)->sampler;
+    choose_exchange(sampler, number);
     struct live_order *order = sampler->order;
     const struct target_mapping *mapping =
         sample->near ? target_find_mapping(target, sample->near) : NULL;
@@ -98,6 +112,7 @@ static void fill_order(const struct target *target, const struct live_sample *sa
         sample->page_count < LIVE_SAMPLE_PAGES ? sample->page_count : LIVE_SAMPLE_PAGES;
     order->tid = sample->tid;
     order->moment = sampler->moment;
+    order->stops = order->copies = false;
     order->near = sample->near;
     order->near_start = mapping ? mapping->start : 0;
     order->near_end = mapping ? mapping->end : 0;
@@ -152,10 +167,15 @@ static bool copy_asleep(struct target *target, const struct live_sample *sample)
     parse_user_registers(machine, bytes, &thread->registers, &pointer);
     thread->registers.unknown = ((UINT64_C(1) << machine->register_count) - 1) &
                                 ~(UINT64_C(1) << machine->sp | UINT64_C(1) << machine->pc);
-    live->sampler->order->sp = target_sp(target, &thread->registers);
-    if (give(live, LIVE_ORDER_COPY) != PSC_OK)
-        return false;
-    if (!live_read_runs(sleep->schedstat, &time, &runs) || runs != sleep->runs) {
+    const bool copied = live->sampler->copied_thread == sample->tid;
+    if (!copied) {
+        fill_order(target, sample, 0);
+        live->sampler->order->sp = target_sp(target, &thread->registers);
+        if (give(live, LIVE_ORDER_COPY) != PSC_OK)
+            return false;
+    }
+    if (!(copied && sleep->slept_on) &&
+        (!live_read_runs(sleep->schedstat, &time, &runs) || runs != sleep->runs)) {
         live_sample_nothing(target);
         return false;
     }
@@ -242,24 +262,84 @@ bool live_has_late(const struct target *target)
     return live->sampler && live->sampler->late;
 }
 
+size_t live_room_together(const struct target *target)
+{
+    return target->options.agent ? LIVE_TOGETHER : 0;
+}
+
+void live_note_question(struct target *target, const struct live_sample *sample, bool stops,
+                        bool copies)
+{
+    struct live_sampler *sampler = find_sampler(target);
+    if (!sampler || !sampler->agent || sampler->together_count == LIVE_TOGETHER)
+        return;
+    if (!sampler->together_count) {
+        // Pages of the last sample may be in that exchange.
+        live_sample_nothing(target);
+        memset(sampler->together, 0, sizeof(sampler->together));
+    }
+    sampler->together[sampler->together_count] = sample->tid;
+    fill_order(target, sample, ++sampler->together_count);
+    sampler->order->kind = LIVE_ORDER_CALL;
+    sampler->order->stops = stops;
+    sampler->order->copies = copies;
+    choose_exchange(sampler, 0);
+}
+
+void live_ask_together(struct target *target)
+{
+    const struct live *live = live_of(target);
+    struct live_sampler *sampler = live->sampler;
+    if (!sampler || !sampler->together_count)
+        return;
+    const size_t count = sampler->together_count;
+    sampler->ready = sampler->copied_thread = 0;
+    if (sampler->agent->give(sampler->agent->context, live->pid, 1, (uint32_t)count))
+        sampler->late = sampler->agent->exchanges[count].delivery.late_count;
+    else
+        memset(sampler->together, 0, sizeof(sampler->together));
+    sampler->together_count = 0;
+}
+
+/* Whether it was asked together with others; its exchange is chosen then. */
+static bool find_told(struct live_sampler *sampler, int32_t tid)
+{
+    for (size_t i = 0; i < LIVE_TOGETHER; i++) {
+        if (sampler->together[i] != tid)
+            continue;
+        sampler->together[i] = 0;
+        sampler->ready = sampler->copied_thread = 0;
+        choose_exchange(sampler, i + 1);
+        return true;
+    }
+    return false;
+}
+
+static enum psc_status ask_call(struct target *target, const struct live_sample *sample, bool stops)
+{
+    struct live_sampler *sampler = live_of(target)->sampler;
+    if (find_told(sampler, sample->tid))
+        return (enum psc_status)sampler->delivery->status;
+    fill_order(target, sample, 0);
+    sampler->order->stops = stops;
+    return give(live_of(target), LIVE_ORDER_CALL);
+}
+
 size_t live_ask_call(struct target *target, const struct live_sample *sample, bool stops,
                      char ret[256])
 {
-    const struct live_sampler *known = find_sampler(target);
+    struct live_sampler *sampler = find_sampler(target);
     ret[0] = '\0';
-    if (!known)
+    if (!sampler)
         return 0;
-    struct live_sampler *sampler = live_of(target)->sampler;
-    fill_order(target, sample);
-    sampler->order->stops = stops;
-    enum psc_status status = give(live_of(target), LIVE_ORDER_CALL);
+    enum psc_status status = ask_call(target, sample, stops);
     const struct live_delivery *delivery = sampler->delivery;
-    if (status == PSC_ERR_IO && !delivery->taken)
+    if (status == PSC_ERR_IO && !delivery->stopped)
         return 0;
-    if (delivery->taken) {
+    if (delivery->stopped || delivery->copied)
         live_sample_nothing(target);
-        sampler->ready = sample->tid;
-    }
+    sampler->ready = delivery->stopped ? sample->tid : 0;
+    sampler->copied_thread = delivery->copied ? sample->tid : 0;
     memcpy(ret, delivery->call, delivery->call_size + 1);
     return delivery->call_size;
 }
@@ -299,9 +379,9 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
         sampler->ready = 0;
         return take_delivery(target, sample, (enum psc_status)sampler->delivery->status, err);
     }
-    fill_order(target, sample);
     if (sample->sleep && copy_asleep(target, sample))
         return PSC_OK;
+    fill_order(target, sample, 0);
     return take_delivery(target, sample, give(live_of(target), LIVE_ORDER_STOP), err);
 }
 

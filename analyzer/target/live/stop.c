@@ -23,7 +23,7 @@
 /* XSAVE areas are 2.5 KB with AVX-512 and 11 KB with AMX. */
 #define EXTENDED_LIMIT 32768
 
-static int64_t now_in_nanoseconds(void)
+int64_t live_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -32,7 +32,7 @@ static int64_t now_in_nanoseconds(void)
 
 static bool is_late(int64_t since)
 {
-    return now_in_nanoseconds() - since > SEIZE_LIMIT_MILLISECONDS * INT64_C(1000000);
+    return live_now() - since > SEIZE_LIMIT_MILLISECONDS * INT64_C(1000000);
 }
 
 static int compare_threads(const void *left, const void *right)
@@ -155,8 +155,7 @@ static bool take_stop(struct live_thread *thread)
 /* One that only waits for a processor is waited for longer than one that the kernel holds. */
 static bool is_overdue(const struct live_stop *stop, pid_t tid, int64_t since, int64_t limit)
 {
-    return is_late(since) ||
-           (now_in_nanoseconds() - since > limit && read_state(stop->pid, tid) == 'D');
+    return is_late(since) || (live_now() - since > limit && read_state(stop->pid, tid) == 'D');
 }
 
 static bool wait_since(const struct live_stop *stop, struct live_thread *thread, int64_t since,
@@ -173,7 +172,7 @@ static bool wait_since(const struct live_stop *stop, struct live_thread *thread,
 
 bool stop_wait(const struct live_stop *stop, struct live_thread *thread, int64_t limit)
 {
-    return wait_since(stop, thread, now_in_nanoseconds(), limit);
+    return wait_since(stop, thread, live_now(), limit);
 }
 
 static void wait_for_all(struct live_stop *stop, int64_t since)
@@ -201,7 +200,7 @@ static bool has_all(const struct live_stop *stop)
 
 enum psc_status stop_all(struct live_stop *stop)
 {
-    int64_t since = now_in_nanoseconds();
+    int64_t since = live_now();
     stop->released = 0;
     stop->cut = false;
     enum psc_status status = seize_known(stop, since);
@@ -270,7 +269,7 @@ void stop_release(struct live_stop *stop)
         if (stop->threads[i].stopped)
             ptrace(PTRACE_DETACH, stop->threads[i].tid, NULL,
                    (void *)(intptr_t)stop->threads[i].signal);
-    stop->released = stop->released ? stop->released : now_in_nanoseconds();
+    stop->released = stop->released ? stop->released : live_now();
 }
 
 void stop_deinit(struct live_stop *stop)

@@ -210,3 +210,15 @@ bool live_read_runs(int schedstat, uint64_t *ret_nanoseconds, uint64_t *ret_runs
     *ret_runs = strtoull(at, &at, 10);
     return true;
 }
+
+pid_t live_read_parent(int folder)
+{
+    char text[512];
+    int fd = openat(folder, "stat", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
+}

@@ -29,7 +29,7 @@
 #define LATE_THREADS 64
 /* The same, where nobody is left who would look after them: longer than a busy machine keeps a
    thread that may run from a processor. */
-#define LATE_LIMIT_NANOSECONDS UINT64_C(5000000000)
+#define LATE_LIMIT_NANOSECONDS INT64_C(5000000000)
 /* Any signal that nobody else uses: it only ends waitpid(2). */
 #define WAKE_SIGNAL SIGVTALRM
 /* Files "syscall" that are kept open; with more threads they are opened each time. */
@@ -61,13 +61,6 @@ struct live_tracing {
     struct live_delivery delivery; /* What another process has is written, and never read. */
 };
 
-static uint64_t now_in_nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void wake(int number)
 {
     (void)number;
@@ -87,19 +80,6 @@ static void create_timer(struct live_tracing *tracing)
                          !timer_create(CLOCK_MONOTONIC, &event, &tracing->timer);
 }
 
-/* proc(5), "stat": the parent is the second member behind the name. */
-static pid_t read_parent(int folder)
-{
-    char text[512];
-    int fd = openat(folder, "stat", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    const char *end = strrchr(text, ')');
-    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
-}
-
 struct live_tracing *live_tracing_create(int32_t pid, int folder)
 {
     struct live_tracing *tracing = calloc(1, sizeof(*tracing));
@@ -110,7 +90,7 @@ struct live_tracing *live_tracing_create(int32_t pid, int folder)
     tracing->calls = HASH_TABLE_OF(struct call_file);
     create_timer(tracing);
     presence_init(&tracing->presence);
-    tracing->own_child = read_parent(tracing->folder) == getpid() ? pid : 0;
+    tracing->own_child = live_read_parent(tracing->folder) == getpid() ? pid : 0;
     return tracing;
 }
 
@@ -186,9 +166,8 @@ void live_tracing_destroy(struct live_tracing *tracing)
     // This thread stays their tracer, and nobody else will look after them; of those that are left
     // the kernel lets go when it ends.
     const struct timespec pause = {.tv_nsec = 1000000};
-    uint64_t since = now_in_nanoseconds();
-    for (let_late_go(tracing);
-         tracing->late_count && now_in_nanoseconds() - since < LATE_LIMIT_NANOSECONDS;
+    int64_t since = live_now();
+    for (let_late_go(tracing); tracing->late_count && live_now() - since < LATE_LIMIT_NANOSECONDS;
          let_late_go(tracing))
         nanosleep(&pause, NULL);
     if (tracing->has_timer)
@@ -219,7 +198,7 @@ void live_tracing_rest(struct live_tracing *tracing)
 /* True when it stands; *ret_status is that of waitpid(). */
 static enum psc_status wait_for_stop(struct live_tracing *tracing, pid_t tid, int *ret_status)
 {
-    uint64_t since = now_in_nanoseconds();
+    int64_t since = live_now();
     pid_t got = wait_for_thread(tracing, tid, ret_status, WNOHANG);
     while (!got) {
         // One timer for all waits of a moment: it ticks until the end of that.
@@ -229,7 +208,7 @@ static enum psc_status wait_for_stop(struct live_tracing *tracing, pid_t tid, in
             break;
         // It may have stopped just now.
         got = wait_for_thread(tracing, tid, ret_status, WNOHANG);
-        if (!got && now_in_nanoseconds() - since > STOP_LIMIT_NANOSECONDS)
+        if (!got && live_now() - since > STOP_LIMIT_NANOSECONDS)
             return PSC_ERR_LIMIT;
     }
     return got > 0 && WIFSTOPPED(*ret_status) ? PSC_OK : PSC_ERR_NOT_FOUND;
@@ -424,7 +403,7 @@ static enum psc_status stop_and_copy(struct live_tracing *tracing, const struct 
     if (status != PSC_OK)
         return status;
     int stopped = 0;
-    uint64_t since = now_in_nanoseconds();
+    int64_t since = live_now();
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
         return PSC_ERR_NOT_FOUND;
     status = wait_for_stop(tracing, tid, &stopped);
@@ -435,8 +414,19 @@ static enum psc_status stop_and_copy(struct live_tracing *tracing, const struct 
     int number = signal_of(stopped, &ret->suspended);
     bool copied = copy_thread(tracing, order, bytes, ret);
     let_go(tid, number);
-    ret->stood = now_in_nanoseconds() - since;
+    ret->stood = (uint64_t)(live_now() - since);
     return copied ? PSC_OK : PSC_ERR_NOT_FOUND;
+}
+
+/* Of one that waits, as its text has it; 0: it runs, or that is not known. */
+static psc_addr find_waiting_sp(const struct live_delivery *delivery)
+{
+    const size_t word = target_machine_here()->user_syscall_words[TARGET_SYSCALL_WORDS - 2];
+    uint8_t registers[TARGET_USER_REGISTERS_LIMIT];
+    uint64_t sp = 0;
+    if (parse_waiting(delivery->call, delivery->call_size, registers))
+        memcpy(&sp, registers + word * sizeof(sp), sizeof(sp));
+    return sp;
 }
 
 /* Of a thread of the process: its text is that of no other one. */
@@ -451,17 +441,21 @@ static enum psc_status take_sample(struct live_tracing *tracing, const struct li
     if (size < 0)
         return PSC_ERR_NOT_FOUND;
     bool runs = !strncmp(ret->call, running, sizeof(running) - 1);
-    if (order->kind == LIVE_ORDER_CALL && (!order->stops || !runs))
+    psc_addr sp = order->kind == LIVE_ORDER_COPY ? order->sp : 0;
+    if (order->kind == LIVE_ORDER_CALL && order->copies && !runs)
+        sp = find_waiting_sp(ret);
+    if (order->kind == LIVE_ORDER_CALL && !sp && (!order->stops || !runs))
         return PSC_OK;
     if (tracing->moment != order->moment || tracing->presence.windows.count > WINDOW_LIMIT)
         presence_forget(&tracing->presence);
     tracing->moment = order->moment;
     (void)find_reader(tracing, order->tid);
-    ret->taken = true;
-    if (order->kind != LIVE_ORDER_COPY)
+    ret->copied = order->kind == LIVE_ORDER_COPY || sp;
+    ret->stopped = !ret->copied;
+    if (ret->stopped)
         return stop_and_copy(tracing, order, bytes, ret);
     choose_pages(tracing, order);
-    copy_memory(tracing, order, order->sp, bytes, ret);
+    copy_memory(tracing, order, sp, bytes, ret);
     return PSC_OK;
 }
 
