@@ -98,7 +98,10 @@ struct thread_table {
 /** 0 or errno. */
 int threads_open(struct thread_table *table, int32_t pid);
 void threads_close(struct thread_table *table);
-/** Lists them again if there may be others; `listed` of those that are gone is false then. */
+/**
+ * Lists them again if there may be others; `listed` of those that are gone is false then.
+ * @return PSC_ERR_LIMIT: no more files may be open, of which each takes one; PSC_ERR_MEMORY.
+ */
 PSC_MUST_CHECK enum psc_status threads_list(struct thread_table *table);
 /** Removes those that are gone. */
 void threads_sweep(struct thread_table *table);

@@ -221,6 +221,12 @@ enum psc_status sample_threads(struct recording *recording, struct recorded_proc
     struct thread_table *table = &process->threads;
     table->wants_waits = recording->options->idle || recording->options->only_gil;
     enum psc_status status = psc_fail_status(err, threads_list(table));
+    if (status == PSC_ERR_LIMIT)
+        return psc_fail(
+            err, status,
+            "each thread of process %d takes an open file, and no more may be open here "
+            "(ulimit -Hn)",
+            process->pid);
     if (status == PSC_OK)
         status = capture_session_begin(process->session, err);
     for (size_t i = 0, end = 0; status == PSC_OK && i < table->count; i++) {

@@ -64,8 +64,11 @@ static enum psc_status list_one(struct thread_table *table, size_t sorted, int32
     }
     if (!array_reserve(&table->items, &table->capacity, table->count + 1, sizeof(*table->items)))
         return PSC_ERR_MEMORY;
+    const int schedstat = open_runs(table, tid);
+    if (schedstat < 0 && (errno == EMFILE || errno == ENFILE))
+        return PSC_ERR_LIMIT;
     table->items[table->count++] =
-        (struct recorded_thread){.tid = tid, .listed = true, .schedstat = open_runs(table, tid)};
+        (struct recorded_thread){.tid = tid, .listed = true, .schedstat = schedstat};
     return PSC_OK;
 }
 

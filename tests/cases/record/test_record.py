@@ -171,15 +171,17 @@ def test_without_a_stop(tmp_path):
     assert "stops of a thread" not in result.stderr
 
 
+MANY_THREADS = ("import threading, time\n"
+                "for _ in range(200):\n"
+                "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+                "print('ready', flush=True)\n"
+                "time.sleep(600)\n")
+
+
 def test_more_threads_than_files(tmp_path):
     """A file of each thread is kept open: more than a shell allows at first are no end of the process."""
-    code = ("import threading, time\n"
-            "for _ in range(200):\n"
-            "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
-            "print('ready', flush=True)\n"
-            "time.sleep(600)\n")
     output = tmp_path / "out.ndjson"
-    with living.running([python(), "-c", code]) as process:
+    with living.running([python(), "-c", MANY_THREADS]) as process:
         result = record("--pid", process.pid, "--idle", "--duration", 1, "--rate", 10, "--output", "ndjson=%s" % output,
                         through=["prlimit", "--nofile=100:4096"])
     assert "its time was over" in result.stderr
@@ -189,6 +191,12 @@ def test_more_threads_than_files(tmp_path):
     for sample in profile["sample"]:
         weights[sample["thread"]] += sample["weight"]
     assert len(weights) >= 201 and min(weights.values()) > 1
+
+
+def test_more_threads_than_files_may_be_open():
+    with living.running([python(), "-c", MANY_THREADS]) as process:
+        result = record("--pid", process.pid, "--idle", "--duration", 1, through=["prlimit", "--nofile=100:100"], codes=(2,))
+    assert "no more may be open here (ulimit -Hn)" in result.stderr
 
 
 def test_only_the_holder_of_the_gil(tmp_path):
