@@ -51,6 +51,20 @@ static int start_thread(void *(*run)(void *), void *argument, pthread_t *ret)
     return error;
 }
 
+/* Once it has stood it goes on for as long, before it is stopped again. */
+static void note_stand(struct live *live, double since)
+{
+    double stood = (double)live->stop.released / 1e6 - since;
+    live->runs_until = now_in_milliseconds() + (stood < HOLD_LIMIT ? stood : HOLD_LIMIT);
+}
+
+static void let_run(const struct live *live)
+{
+    const struct timespec until = time_of(live->runs_until);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
+}
+
 /* ---- the stop ---- */
 
 struct snapshot {
@@ -249,8 +263,10 @@ static void *snapshot_thread(void *argument)
     live->save.held_pages = live->pages.table.count;
     reader_set_limit(live->reader, 0);
     snapshot->target->stands = live->held = false;
-    if (!snapshot->error)
+    if (!snapshot->error) {
         take_rest(snapshot);
+        note_stand(live, snapshot->until - HOLD_LIMIT);
+    }
     return NULL;
 }
 
@@ -338,6 +354,7 @@ static enum psc_status take_maps(struct target *target, bool join, bool *ret_cha
 
 void live_note_threads(struct target *target)
 {
+    let_run(live_of(target));
     sleeping_note(&live_of(target)->stop);
 }
 
@@ -397,6 +414,7 @@ static enum psc_status stop_and_copy(struct snapshot *snapshot, bool *ret_change
     snapshot->stop_all = live->save.taken || snapshot->request->vectors;
     for (live->pause.tries = 1;; live->pause.tries++) {
         bool changed = false;
+        let_run(live);
         enum psc_status status = refresh_maps(target, &changed, err);
         if (status != PSC_OK)
             return status;

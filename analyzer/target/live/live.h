@@ -64,7 +64,8 @@ PSC_MUST_CHECK enum psc_status live_prepare(struct target *target, bool *ret_cha
                                             struct psc_error *err);
 /**
  * Before that, as early as can be: notes which threads there are. Those that have not run since
- * then are taken to be asleep, and are not stopped with the others.
+ * then are taken to be asleep, and are not stopped with the others. Of a process that has just
+ * stood it waits first until it has gone on for as long.
  */
 void live_note_threads(struct target *target);
 /**

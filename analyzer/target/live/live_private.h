@@ -386,6 +386,7 @@ struct live {
     struct live_stop stop;
     struct live_save save;
     struct live_pause pause;
+    double runs_until; /**< It is not stopped again before, in milliseconds of CLOCK_MONOTONIC. */
     struct live_sampler *sampler; /**< NULL: no thread was sampled yet. */
 };
 

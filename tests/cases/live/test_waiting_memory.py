@@ -264,3 +264,57 @@ def test_a_busy_machine(tmp_path, noise):
 def state_of(pid):
     with open("/proc/%d/stat" % pid) as file:
         return file.read().rpartition(")")[2].split()[0]
+
+
+# One of the 60 threads wakes up every 50 ms: some that slept before a stop do so in the middle of it.
+MANY_SLEEPERS = """
+import asyncio, sys, threading, time
+stands = []
+def beat():
+    before = time.monotonic()
+    while True:
+        threading.Event().wait(0.002)
+        now = time.monotonic()
+        if now - before > 0.05:
+            stands.append((before, now))
+        before = now
+def wake(number):
+    threading.Event().wait(number * 0.05)
+    while True:
+        threading.Event().wait(3)
+async def rest():
+    await asyncio.Event().wait()
+async def main():
+    tasks = [asyncio.create_task(rest()) for _ in range(40000)]
+    await asyncio.sleep(0)
+    for number in range(60):
+        threading.Thread(target=wake, args=(number,), daemon=True).start()
+    threading.Thread(target=beat, daemon=True).start()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(*("%.3f %.3f" % stand for stand in stands), flush=True)
+    sys.stdin.readline()
+asyncio.run(main())
+"""
+
+
+def test_between_two_stops(tmp_path, noise):
+    """Threads that wake up make another snapshot necessary: the process goes on before it for as long as it stood."""
+    interpreter = [item for item in interpreters.find_wanted() if item.minor >= (3, 8)][-1]
+    source = tmp_path / "sleepers.py"
+    source.write_text(MANY_SLEEPERS)
+    process = subprocess.Popen([interpreter.path, str(source)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        report = look(process, "--tasks", "--explain")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        clock = [float(word) for word in process.stdout.readline().split()]
+    finally:
+        process.kill()
+        process.communicate()
+    # What a busy machine does to it is no stop.
+    least = 0.05 + 2 * noise()
+    stands = [stand for stand in zip(clock[::2], clock[1::2]) if stand[1] - stand[0] > least]
+    for (begin, end), (again, _) in zip(stands, stands[1:]):
+        assert again - end > 0.8 * (end - begin) - noise(), (stands, report.describe())
