@@ -43,6 +43,11 @@ struct core_packed_file {
 struct core_held {
     int fd;                  /**< Of /proc/PID/mem; -1: it is a core file alone. */
     struct hash_table pages; /**< Those that were read. */
+    size_t missed;           /**< Pages that could not be read. */
+    size_t missed_in_row;    /**< Of these the last ones, one behind the other, */
+    psc_addr missed_next;    /**< and the page behind them. */
+    psc_addr missing_start;  /**< From here */
+    psc_addr missing_end;    /**< to there nothing is asked for any more. */
 };
 
 struct core {

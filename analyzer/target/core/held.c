@@ -12,6 +12,10 @@
 #define PAGE             ((psc_addr)4096)
 #define HELD_PAGES_LIMIT ((size_t)128 * 1024) /* Half a gigabyte of copies. */
 #define THREADS_LIMIT    100000u
+/* Pages in a row of one segment that cannot be read, 64 MB: the others of it are taken to be like
+ * them. */
+#define MISSED_IN_ROW_LIMIT 16384u
+#define HELD_MISSED_LIMIT   ((size_t)1024 * 1024)
 
 struct held_page {
     uint64_t address;
@@ -36,13 +40,38 @@ const uint8_t *held_find_page(const struct core *core, psc_addr page)
     return found ? found->bytes : NULL;
 }
 
-/* NULL when it is not there; that is not kept, for it is asked for once or twice. */
-static const uint8_t *read_page(struct target *target, struct core *core, psc_addr page)
+static bool is_missing(const struct core_held *held, psc_addr page)
+{
+    return held->missed >= HELD_MISSED_LIMIT ||
+           (page >= held->missing_start && page < held->missing_end);
+}
+
+/*
+ * A segment is one mapping of the process (fs/coredump.c, elf_core_dump() in fs/binfmt_elf.c), and
+ * all of it can be read, or, as memory of a device, nothing. A head that lies may have terabytes.
+ */
+static void note_missed(struct core_held *held, psc_addr page, psc_addr end)
+{
+    held->missed++;
+    held->missed_in_row = page == held->missed_next ? held->missed_in_row + 1 : 1;
+    held->missed_next = page + PAGE;
+    if (held->missed_in_row < MISSED_IN_ROW_LIMIT)
+        return;
+    held->missing_start = page;
+    held->missing_end = end;
+}
+
+/* Up to `end` it is one segment. NULL when it is not there. */
+static const uint8_t *read_page(struct target *target, struct core *core, psc_addr page,
+                                psc_addr end)
 {
     uint8_t copy[PAGE];
-    if (core->held.pages.count >= HELD_PAGES_LIMIT ||
-        pread(core->held.fd, copy, sizeof(copy), (off_t)page) != (ssize_t)sizeof(copy))
+    if (core->held.pages.count >= HELD_PAGES_LIMIT || is_missing(&core->held, page))
         return NULL;
+    if (pread(core->held.fd, copy, sizeof(copy), (off_t)page) != (ssize_t)sizeof(copy)) {
+        note_missed(&core->held, page, end);
+        return NULL;
+    }
     uint8_t *bytes = arena_alloc(target->arena, sizeof(copy));
     struct held_page *kept = bytes ? hash_table_add(&core->held.pages, page) : NULL;
     if (!kept)
@@ -58,7 +87,7 @@ const uint8_t *held_piece(struct target *target, psc_addr address, psc_addr end,
     psc_addr page = address & ~(PAGE - 1);
     const uint8_t *bytes = held_find_page(core, page);
     if (!bytes)
-        bytes = read_page(target, core, page);
+        bytes = read_page(target, core, page, end);
     if (!bytes)
         return NULL;
     uint64_t inside = address - page, left = end - address;

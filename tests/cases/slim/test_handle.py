@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -215,6 +216,30 @@ def test_limits(tmp_path):
     for bad in ("../store", "nothing", ids[0]):
         assert crashes(store, "show", bad).returncode == 2
         assert crashes(store, "prune", bad).returncode == 2
+
+
+def test_memory_that_is_not_there(tmp_path):
+    """A head that claims 64 terabytes of the process: what it does not have is not asked for page by page."""
+    with open(debuggers.some_core("threads").path, "rb") as file:
+        data = bytearray(file.read())
+    table, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    first = next(at for at in range(table, table + 56 * count, 56) if struct.unpack_from("<I", data, at)[0] == 1)
+    struct.pack_into("<I", data, first + 4, 6)
+    struct.pack_into("<QQ", data, first + 32, 1 << 46, 1 << 46)
+    (tmp_path / "stream").write_bytes(data)
+    process = subprocess.Popen(["sleep", "1000"])
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        with open(tmp_path / "stream", "rb") as file:
+            result = handle(tmp_path / "store", file, "--time-limit", "100", pid=process.pid)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    finally:
+        process.kill()
+        process.wait()
+    assert result.returncode in (0, 1), result.describe()
+    if not analyzer.SANITIZED:
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5
 
 
 def test_damaged_entries(tmp_path):
