@@ -107,6 +107,8 @@ int sandbox_run_child(const struct sandbox_rules *rules, int control, int (*work
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     progress_end();
+    if (rules->killed && WIFSIGNALED(status))
+        rules->killed();
     return sandbox_end_of(status);
 }
 

@@ -61,6 +61,7 @@ struct sandbox_rules {
     size_t owner_count;
     struct sandbox_traced *traced; /**< In their place; or NULL. */
     bool terminal;                 /**< It may change how the terminal works. */
+    void (*killed)(void);          /**< Before it is told that a signal has ended it; or NULL. */
     const char *sysroot;           /**< Or NULL. */
     const char *const *folders;    /**< That the user named, to be looked through. */
     size_t folder_count;

@@ -356,10 +356,12 @@ int command_top(int argc, char **argv)
     int error = start_command(&top);
     if (error)
         return started_command_error_code(error);
+    terminal_note_end();
     // A command has been started by now: nothing else will be.
     const struct tracing_task task = {.record = &top.record,
                                       .command = &top.child,
                                       .terminal = true,
+                                      .killed = terminal_end,
                                       .work = watch,
                                       .context = &top};
     int code = end_command(&top, tracing_run(&task));

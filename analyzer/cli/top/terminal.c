@@ -10,9 +10,13 @@
 #define NCURSES_WIDECHAR 1
 #endif
 #include <ncursesw/curses.h>
+/* Its names of capabilities are macros. */
+#include <ncursesw/term.h>
+#undef columns
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -20,6 +24,12 @@
 
 static SCREEN *screen;
 static bool has_styles;
+static struct {
+    char bytes[256];
+    size_t size;
+    bool has_line;
+    struct termios line;
+} noted_end;
 
 enum color_pair { PAIR_PYTHON = 1, PAIR_CYTHON, PAIR_NATIVE, PAIR_HOT };
 
@@ -65,6 +75,45 @@ void terminal_close(void)
     endwin();
     delscreen(screen);
     screen = NULL;
+}
+
+/* Delays, "$<5>", are for terminals of the past (terminfo(5)). */
+static void note_string(const char *capability)
+{
+    const char *text = tigetstr(capability);
+    if (!text || text == (char *)-1 || strstr(text, "$<"))
+        return;
+    const size_t size = strlen(text);
+    if (size > sizeof(noted_end.bytes) - noted_end.size)
+        return;
+    memcpy(noted_end.bytes + noted_end.size, text, size);
+    noted_end.size += size;
+}
+
+void terminal_note_end(void)
+{
+    /* terminfo(5): attributes off, the cursor seen, the screen as it was, the keypad as it was. */
+    static const char *const capabilities[] = {"sgr0", "cnorm", "rmcup", "rmkx"};
+    int error;
+    noted_end.size = 0;
+    noted_end.has_line = !tcgetattr(STDIN_FILENO, &noted_end.line);
+    if (setupterm(NULL, STDOUT_FILENO, &error) != OK)
+        return;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(capabilities); i++)
+        note_string(capabilities[i]);
+    (void)del_curterm(cur_term);
+}
+
+void terminal_end(void)
+{
+    if (noted_end.has_line)
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &noted_end.line);
+    for (size_t done = 0; done < noted_end.size;) {
+        ssize_t put = write(STDOUT_FILENO, noted_end.bytes + done, noted_end.size - done);
+        if (put <= 0)
+            return;
+        done += (size_t)put;
+    }
 }
 
 void terminal_size(int *ret_rows, int *ret_columns)

@@ -34,6 +34,13 @@ enum terminal_key {
 bool terminal_open(bool colors);
 /** Gives it back as it was. */
 void terminal_close(void);
+/**
+ * Notes what ends a picture on this terminal, for another process than the one that draws it.
+ * Before terminal_open(); where the terminal is not known nothing is noted.
+ */
+void terminal_note_end(void);
+/** Writes that, and gives the line of the terminal the settings that it had then. */
+void terminal_end(void);
 void terminal_size(int *ret_rows, int *ret_columns);
 /** An empty picture. */
 void terminal_begin(void);

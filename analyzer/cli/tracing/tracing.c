@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 /* What is asked of the one who traces; of orders, in further bytes, the first one and how many. */
@@ -216,17 +215,12 @@ static int run(const struct tracing_task *task, struct tracer *tracer)
 {
     struct shared *shared = tracer->shared;
     const struct live_agent agent = {.exchanges = shared->exchanges, .give = give, .end = end};
-    const struct sandbox_rules rules = {.traced = &tracer->traced, .terminal = task->terminal};
+    const struct sandbox_rules rules = {
+        .traced = &tracer->traced, .terminal = task->terminal, .killed = task->killed};
     struct begun begun = {task, &agent, getpid()};
-    struct termios before;
-    const bool has_terminal = task->terminal && !tcgetattr(STDIN_FILENO, &before);
     sandbox_begin();
     be_quick();
-    int code = sandbox_run(&rules, begin, &begun);
-    // Whoever died has not given it back.
-    if (has_terminal && code == EXIT_NOTHING)
-        (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
-    return code;
+    return sandbox_run(&rules, begin, &begun);
 }
 
 int tracing_run(const struct tracing_task *task)

@@ -17,6 +17,8 @@ struct tracing_task {
     /** That was started before, of which the process is; or NULL. */
     struct started_command *command;
     bool terminal; /**< The parser draws. */
+    /** Called in the other one when a signal has ended the parser, before it is told; or NULL. */
+    void (*killed)(void);
     /** As of sandbox_run(). */
     int (*work)(void *context);
     void *context;

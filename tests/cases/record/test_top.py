@@ -3,6 +3,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -173,6 +174,28 @@ def test_ends(program, tmp_path):
     # ncurses keeps what it made of a terminal that it does not know.
     with screen("--pid", str(os.getpid()), env="TERM=nonsense ASAN_OPTIONS=detect_leaks=0") as shown:
         shown.wait(r"^pystack-core: top needs a terminal that TERM describes; record writes files\nexit 2$")
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return [int(word) for word in file.read().split()]
+
+
+def descendants(pid):
+    return [one for child in children(pid) for one in [child, *descendants(child)]]
+
+
+def test_who_draws_is_killed(program):
+    """The other half gives the terminal back, and says what has happened where it can be read."""
+    with screen("--pid", str(program.pid)) as shown:
+        shown.wait(r"leaf_one")
+        below = descendants(int(shown.tmux("display-message", "-p", "#{pane_pid}")))
+        analyzers = [pid for pid in below if os.readlink("/proc/%d/exe" % pid) == os.path.realpath(analyzer.PROGRAM)]
+        assert len(analyzers) == 2, analyzers
+        os.kill(max(analyzers, key=lambda pid: pid in children(analyzers[0])), signal.SIGKILL)
+        shown.wait(r"^pystack-core: what reads the files and the memory was ended by signal 9 \(Killed\)\nexit 2$")
+        assert shown.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split() == ["0", "1"]
+    assert program.poll() is None
 
 
 def test_wrong_usage():
