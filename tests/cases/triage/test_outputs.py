@@ -172,6 +172,36 @@ def test_values_only_when_asked(tmp_path):
         assert "s3cr3t" not in written(tmp_path, sample_again(tmp_path), name)
 
 
+def of_recursions(longest, *others):
+    """Text lines of a stack f f g h g h g h g h k, which has these recursions."""
+    names = ["f"] * 2 + ["g", "h"] * 4 + ["k"]
+    one = thread(77, [frame(name, "/app/%s.py" % name, 4) for name in names], recursion=longest)
+    if others:
+        one["other_recursions"] = list(others)
+    return [report("core.1", [one], "SIGSEGV in f")]
+
+
+def recursion(first, frames, times):
+    return {"first": first, "frames": frames, "times": times}
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "junit"])
+def test_recursions_are_folded(tmp_path, name):
+    lines = written(tmp_path, of_recursions(recursion(2, 2, 4), recursion(0, 1, 2)), name).splitlines()
+    shown = [line.split("/app/")[0].split() for line in lines if re.match(r" *(#\d|--)", line)]
+    assert [one[2] for one in shown if one[0] != "--"] == ["f", "g", "h", "k"]
+    assert [one[0] for one in shown] == ["#0", "--", "#2", "#3", "--", "#10"]
+    assert any(line.endswith("#1 to #1: the frame above, 1 time more") for line in lines)
+    assert any(line.endswith("#4 to #9: the 2 frames above, 3 times more") for line in lines)
+
+
+@pytest.mark.parametrize("claimed", [recursion(0, 2 ** 62, 2 ** 62), recursion(0, 6, 2), recursion(-1, 1, 2), recursion(0, 0, 9),
+                                     recursion(0, 1, -5), recursion(2 ** 63 - 1, 1, 2), recursion(10, 1, 2), "x", None])
+def test_recursions_of_more_frames_than_there_are(tmp_path, claimed):
+    text = written(tmp_path, of_recursions(claimed, claimed), "text")
+    assert [line.split()[0] for line in text.splitlines() if re.match(r" *(#\d|--)", line)] == ["#%d" % i for i in range(11)]
+
+
 def scaled():
     """A thousand reports in ten groups, one with a stack of 10,000 frames."""
     deep = [frame("recurse", "/app/pkg/work.py", 4) for _ in range(10000)]

@@ -68,6 +68,14 @@ def test_text(folder):
     assert "core.link" not in result.stdout and not result.stderr
 
 
+def test_text_of_a_recursion(folder):
+    """The innermost cycle, how often it came, and who began it."""
+    lines = triage(folder, "cores/sub").stdout.splitlines()
+    assert sum("a.py:3" in line for line in lines) == 1
+    at, = [i for i, line in enumerate(lines) if line.endswith(": the frame above, 12 times more")]
+    assert "a.py:3" in lines[at - 1] and re.search(r" load_a +.*a\.py:5$", lines[at + 1])
+
+
 def test_groups(folder):
     groups, result = groups_of(folder, "cores")
     assert [group["count"] for group in groups] == [4, 1, 1] and groups[2]["hash"] is None

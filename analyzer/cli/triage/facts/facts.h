@@ -14,8 +14,11 @@
 
 /* ---- frame_lines.c ---- */
 
-/** The visible frames, a line each, at most `limit`; false if there were none. */
-bool put_frames(FILE *file, const json_t *frames, const char *indentation, size_t limit);
+/**
+ * The visible frames of a thread, a line each, at most `limit`; of a recursion the innermost cycle,
+ * and a line that counts the others. false if there were none.
+ */
+bool put_frames(FILE *file, const json_t *thread, const char *indentation, size_t limit);
 
 /* ---- report_facts.c ---- */
 

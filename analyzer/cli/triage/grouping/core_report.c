@@ -14,9 +14,9 @@
 void core_report_deinit(struct core_report *report)
 {
     json_decref(report->json);
-    free(report->frames);
+    free(report->stack);
     report->json = NULL;
-    report->frames = NULL;
+    report->stack = NULL;
 }
 
 /* Of a core that nothing is known of: it fits the schema of reports. */

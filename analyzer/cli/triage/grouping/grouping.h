@@ -17,7 +17,7 @@
 struct core_report {
     const char *path; /**< The list's: of the core; of a death without one a name for it. */
     json_t *json;     /**< One object; NULL: not there yet. */
-    char *frames;     /**< Of a slim one: the frames of core_report_thread() as JSON, or NULL. */
+    char *stack;      /**< Of a slim one what core_report_stack() returns as JSON, or NULL. */
     int code;         /**< The exit code of the one who made it. */
     bool may_be_none; /**< A packed file that was found: maybe with no core in it. */
     bool is_none;     /**< Such a one without a core: no death is told of. */
@@ -42,7 +42,7 @@ const char *core_report_title(const struct core_report *report);
 /** The report in one line without its end; malloc'd, NULL: out of memory. */
 char *core_report_line(const struct core_report *report);
 /**
- * Forgets all but what the outputs of groups need: some words and numbers, and the frames as text.
+ * Forgets all but what the outputs of groups need: some words and numbers, and a stack as text.
  * false: out of memory.
  */
 bool core_report_slim(struct core_report *report);
@@ -53,7 +53,12 @@ bool core_report_slim(struct core_report *report);
 bool core_report_read(struct core_report *reports, size_t count, const char *line, size_t size);
 /** The thread that died, or the one that a hang's signature is of; or NULL. */
 const json_t *core_report_thread(const json_t *report);
-/** The frames of that thread, slim or not, a new reference; NULL: none, or out of memory. */
+/**
+ * That thread, slim or not, with at least its frames, recursion and other_recursions; a new
+ * reference. NULL: none, or out of memory.
+ */
+json_t *core_report_stack(const struct core_report *report);
+/** Its frames alone, a new reference; NULL: none, or out of memory. */
 json_t *core_report_frames(const struct core_report *report);
 /** The text at a path of members, as "running", "test", "id"; NULL where there is none. */
 const char *report_text(const json_t *object, const char *outer, const char *inner,

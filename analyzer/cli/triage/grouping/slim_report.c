@@ -50,23 +50,39 @@ static bool pick_deadlocks(json_t *slim, const json_t *report)
     return !json_object_set_new(slim, "deadlocks", any ? json_pack("[{}]") : json_array());
 }
 
+/* Of a thread what core_report_stack() needs, a new reference; NULL: out of memory. */
+static json_t *pick_stack(const json_t *thread)
+{
+    static const char *const members[] = {"frames", "recursion", "other_recursions"};
+    json_t *stack = json_object();
+    for (size_t i = 0; stack && i < sizeof(members) / sizeof(members[0]); i++) {
+        json_t *value = json_object_get(thread, members[i]);
+        if (value && json_object_set(stack, members[i], value)) {
+            json_decref(stack);
+            return NULL;
+        }
+    }
+    return stack;
+}
+
 bool core_report_slim(struct core_report *report)
 {
     static const char *const of_signature[] = {"version", "hash", "exact", "title", NULL};
     static const char *const of_crash[] = {"signal", "cause", "summary", NULL};
     static const char *const of_target[] = {"kind", "path", "pid", "executable", NULL};
     const json_t *whole = report->json;
-    const json_t *frames = json_object_get(core_report_thread(whole), "frames");
+    json_t *stack = pick_stack(core_report_thread(whole));
     json_t *slim = json_object();
-    char *text = json_is_array(frames) ? json_dumps(frames, JSON_COMPACT) : NULL;
-    if (slim && (text || !json_is_array(frames)) &&
+    char *text = stack ? json_dumps(stack, JSON_COMPACT) : NULL;
+    json_decref(stack);
+    if (slim && text &&
         pick(slim, "signature", json_object_get(whole, "signature"), of_signature) &&
         pick(slim, "crash", json_object_get(whole, "crash"), of_crash) &&
         pick(slim, "target", json_object_get(whole, "target"), of_target) &&
         pick_running(slim, whole) && pick_deadlocks(slim, whole) && pick_warning(slim, whole)) {
         core_report_deinit(report);
         report->json = slim;
-        report->frames = text;
+        report->stack = text;
         return true;
     }
     json_decref(slim);
@@ -74,9 +90,17 @@ bool core_report_slim(struct core_report *report)
     return false;
 }
 
+json_t *core_report_stack(const struct core_report *report)
+{
+    if (report->stack)
+        return json_loads(report->stack, 0, NULL);
+    return json_incref((json_t *)core_report_thread(report->json));
+}
+
 json_t *core_report_frames(const struct core_report *report)
 {
-    if (report->frames)
-        return json_loads(report->frames, 0, NULL);
-    return json_incref(json_object_get(core_report_thread(report->json), "frames"));
+    json_t *stack = core_report_stack(report);
+    json_t *frames = json_incref(json_object_get(stack, "frames"));
+    json_decref(stack);
+    return frames;
 }

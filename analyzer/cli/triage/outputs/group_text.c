@@ -100,9 +100,9 @@ static void put_group(FILE *file, const struct triage_result *result, size_t ind
     put_paths(file, result, index);
     putc('\n', file);
     put_tests(file, result, index);
-    json_t *frames = group->unread ? NULL : core_report_frames(first);
-    put_frames(file, frames, "  ", FRAMES_SHOWN);
-    json_decref(frames);
+    json_t *stack = group->unread ? NULL : core_report_stack(first);
+    put_frames(file, stack, "  ", FRAMES_SHOWN);
+    json_decref(stack);
 }
 
 const char *word_for_deaths(const struct triage_result *result)

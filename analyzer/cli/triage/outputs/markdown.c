@@ -27,14 +27,14 @@ static void put_title(FILE *file, const char *title)
 }
 
 /* In a block of code nothing is markup but its end. */
-static void put_block(FILE *file, const json_t *frames)
+static void put_block(FILE *file, const json_t *stack)
 {
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
         return;
-    bool some = put_frames(memory, frames, "", FRAMES_SHOWN);
+    bool some = put_frames(memory, stack, "", FRAMES_SHOWN);
     if (!fclose(memory) && some) {
         fputs("\n```\n", file);
         for (char *at = text; *at; at++)
@@ -68,10 +68,10 @@ static void put_group(FILE *file, const struct triage_result *result,
         put_title(file, test);
     }
     putc('\n', file);
-    json_t *frames = group->unread ? NULL : core_report_frames(first);
+    json_t *stack = group->unread ? NULL : core_report_stack(first);
     if (!group->unread)
-        put_block(file, frames);
-    json_decref(frames);
+        put_block(file, stack);
+    json_decref(stack);
 }
 
 /* Of a group; malloc'd. */

@@ -25,9 +25,9 @@ static char *make_details(const struct core_report *report, size_t count)
     if (core_report_hash(report))
         fprintf(file, ", signature %s", core_report_hash(report));
     putc('\n', file);
-    json_t *frames = core_report_frames(report);
-    put_frames(file, frames, "", FRAMES_SHOWN);
-    json_decref(frames);
+    json_t *stack = core_report_stack(report);
+    put_frames(file, stack, "", FRAMES_SHOWN);
+    json_decref(stack);
     if (!fclose(file))
         made = make_xml_text(text);
     free(text);
