@@ -109,6 +109,12 @@ struct heap_range {
     uint32_t *ranks; /**< For each word of bits: the blocks before it. */
 };
 
+/** Memory that an allocator has from the kernel: an arena, a chunk with a mapping of its own. */
+struct heap_extent {
+    psc_addr start;
+    psc_addr end;
+};
+
 #define HEAP_SIZE_CLASSES 32u
 
 /** As sys._debugmallocstats() counts. */
@@ -164,6 +170,8 @@ struct heap {
     size_t range_count;
     size_t shared_count;       /**< Pieces of memory left out: their bytes are those of others. */
     size_t recent;             /**< The range that was asked for last. */
+    struct heap_extent *taken; /**< In order once all blocks are found; none overlaps another. */
+    size_t taken_count;
     struct heap_block *blocks; /**< Sorted. */
     uint8_t *block_kinds;      /**< See heap_block_use(), heap_block_layer(). */
     uint32_t block_count;
@@ -194,6 +202,7 @@ struct heap {
     uint64_t words_left;  /**< That walks may look at; see HEAP_LOOK_LIMIT. */
     bool cut;             /**< They came to its end. */
     size_t range_capacity;
+    size_t taken_capacity;
     size_t block_capacity;
     size_t object_capacity;
     size_t edge_capacity;

@@ -4,7 +4,7 @@
 
 #include "heap_memory.h"
 
-/** Fills heap->parts. */
-void heap_parts_find(struct heap *heap);
+/** Fills heap->parts. False: out of memory. */
+PSC_MUST_CHECK bool heap_parts_find(struct heap *heap);
 
 #endif

@@ -122,8 +122,7 @@ static enum psc_status find_all(struct heap *heap)
     heap_release_all(heap);
     sum_types(heap);
     heap_release_all(heap);
-    heap_parts_find(heap);
-    return heap_types_name(heap);
+    return heap_parts_find(heap) ? heap_types_name(heap) : PSC_ERR_MEMORY;
 }
 
 /* Why there is no object, as far as it is known. */
@@ -195,6 +194,7 @@ void heap_close(struct heap *heap)
     heap_types_destroy(heap);
     heap_ranges_destroy(heap);
     hash_table_deinit(&heap->statics);
+    free(heap->taken);
     free(heap->blocks);
     free(heap->block_kinds);
     free(heap->objects);

@@ -5,6 +5,8 @@
  */
 #include "heap_parts.h"
 
+#include <stdlib.h>
+
 struct part_sums {
     uint64_t files;
     uint64_t module_data;
@@ -13,14 +15,55 @@ struct part_sums {
     uint64_t special;
 };
 
-static bool is_stack(const struct target *target, const struct target_mapping *mapping)
+/* Addresses within stacks, in order. */
+struct stack_places {
+    psc_addr *items;
+    size_t count;
+};
+
+static void stack_places_deinit(struct stack_places *places)
 {
+    free(places->items);
+}
+
+/* A stack for signals may be memory of malloc(). */
+static void add_place(struct heap *heap, struct stack_places *places, psc_addr address)
+{
+    if (address && !heap_taken_between(heap, address, address + 1))
+        places->items[places->count++] = address;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    return COMPARE(*(const psc_addr *)a, *(const psc_addr *)b);
+}
+
+/*
+ * Of a thread: where its stack pointer is, and, as in a handler that has a stack of its own, where
+ * glibc and musl keep what is the thread's, at the end of its stack. That of the first thread has
+ * the environment at its end. False: out of memory.
+ */
+static bool find_stacks(struct heap *heap, struct stack_places *ret)
+{
+    const struct target *target = heap->target;
+    ret->items = calloc(2 * target->thread_count + 1, sizeof(*ret->items));
+    if (!ret->items)
+        return false;
+    add_place(heap, ret, target->process.environment);
     for (size_t i = 0; i < target->thread_count; i++) {
-        psc_addr sp = target_sp(target, &target->threads[i].registers);
-        if (sp >= mapping->start && sp < mapping->end)
-            return true;
+        const struct target_thread *thread = &target->threads[i];
+        add_place(heap, ret, target_sp(target, &thread->registers));
+        if (thread->tid != target->process.pid)
+            add_place(heap, ret, thread->thread_pointer);
     }
-    return false;
+    qsort(ret->items, ret->count, sizeof(*ret->items), compare_places);
+    return true;
+}
+
+static bool is_stack(const struct stack_places *places, const struct target_mapping *mapping)
+{
+    const size_t at = SORTED_COUNT(i, places->count, places->items[i] < mapping->start);
+    return at < places->count && places->items[at] < mapping->end;
 }
 
 static void add_part(struct heap *heap, const char *name, uint64_t bytes, bool in_other)
@@ -30,16 +73,8 @@ static void add_part(struct heap *heap, const char *name, uint64_t bytes, bool i
             (struct heap_part){.name = name, .bytes = bytes, .in_other = in_other};
 }
 
-static bool has_arena(struct heap *heap, const struct target_mapping *mapping)
-{
-    for (size_t i = SORTED_BELOW(heap->ranges, end, heap->range_count, mapping->start + 1);
-         i < heap->range_count && heap->ranges[i].start < mapping->end; i++)
-        if (heap->ranges[i].arena)
-            return true;
-    return false;
-}
-
-static void sum_mappings(struct heap *heap, struct part_sums *sums)
+static void sum_mappings(const struct heap *heap, const struct stack_places *stacks,
+                         struct part_sums *sums)
 {
     const struct target *target = heap->target;
     for (size_t i = 0; i < target->mapping_count; i++) {
@@ -50,21 +85,27 @@ static void sum_mappings(struct heap *heap, struct part_sums *sums)
             *(writable ? &sums->module_data : &sums->files) += bytes;
         else if (!writable)
             sums->special += bytes;
-        else if (!has_arena(heap, mapping) && is_stack(target, mapping))
-            sums->stacks += bytes;
-        else
+        else if (is_stack(stacks, mapping)) {
+            // Up to Linux 6.6 memory next to it may be of the same mapping.
+            const uint64_t taken = heap_taken_between(heap, mapping->start, mapping->end);
+            sums->stacks += bytes - taken;
+            sums->anonymous += taken;
+        } else
             sums->anonymous += bytes;
     }
 }
 
-void heap_parts_find(struct heap *heap)
+bool heap_parts_find(struct heap *heap)
 {
     struct part_sums sums = {0};
+    struct stack_places stacks PSC_CLEANUP(stack_places_deinit) = {0};
+    if (!find_stacks(heap, &stacks))
+        return false;
     uint64_t used[HEAP_MAPPED + 1][HEAP_DEAD + 1] = {{0}};
     for (uint32_t i = 0; i < heap->block_count; i++)
         used[heap_block_layer(heap, i)][heap_block_use(heap, i)] +=
             heap_block_bytes(&heap->blocks[i]);
-    sum_mappings(heap, &sums);
+    sum_mappings(heap, &stacks, &sums);
     const struct heap_pymalloc *pools = &heap->pymalloc;
     const struct heap_glibc *glibc = &heap->glibc;
     uint64_t in_pools = pools->pools * pools->pool_size + pools->unused + pools->alignment;
@@ -96,4 +137,5 @@ void heap_parts_find(struct heap *heap)
     add_part(heap, "files, read only", sums.files, false);
     add_part(heap, "files, writable", sums.module_data, false);
     add_part(heap, "other mappings", sums.special, false);
+    return true;
 }

@@ -114,7 +114,19 @@ static bool has_table_size(uint64_t bytes, uint64_t more)
     return size <= bytes;
 }
 
-void heap_arenas_find(struct heap *heap, const struct heap_pools *pools)
+/* The arenas of a table with what no pool uses; false: out of memory. */
+static bool take_arenas(struct heap *heap, psc_addr start, uint64_t bytes)
+{
+    for (psc_addr at = start; bytes >= ARENA_OBJECT; at += ARENA_OBJECT, bytes -= ARENA_OBJECT) {
+        const psc_addr address = heap_u64(heap, at + ARENA_ADDRESS);
+        if (!(address % PAGE) && heap_range_at(heap, address) &&
+            !heap_take(heap, address, address + size_of_arena(heap)))
+            return false;
+    }
+    return true;
+}
+
+bool heap_arenas_find(struct heap *heap, const struct heap_pools *pools)
 {
     struct arena_search search = {.heap = heap, .pools = pools, .looks = LOOK_LIMIT};
     for (uint32_t i = 0; pools->count && i < heap->block_count; i++) {
@@ -130,7 +142,10 @@ void heap_arenas_find(struct heap *heap, const struct heap_pools *pools)
                 heap->pymalloc.arenas += table.arenas;
                 heap->pymalloc.unused += table.unused;
                 heap->pymalloc.alignment += table.alignment;
+                if (!take_arenas(heap, block->address + hooks, bytes - hooks))
+                    return false;
                 break;
             }
     }
+    return true;
 }

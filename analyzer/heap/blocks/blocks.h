@@ -50,8 +50,9 @@ void heap_pools_find_hooks(struct heap *heap);
 
 /* ---- arenas.c ---- */
 
-/** Counts what of pymalloc's arenas no pool uses, where their tables are found. */
-void heap_arenas_find(struct heap *heap, const struct heap_pools *pools);
+/** Counts what of pymalloc's arenas no pool uses, where their tables are found. False: out of
+ * memory. */
+PSC_MUST_CHECK bool heap_arenas_find(struct heap *heap, const struct heap_pools *pools);
 
 /* ---- glibc.c ---- */
 

@@ -177,10 +177,12 @@ static bool add_chunks(struct chunk_walk *walk, psc_addr from, psc_addr end)
     return true;
 }
 
-static void take_arena(struct heap *heap, struct heap_range *range, uint64_t bytes)
+/* False: out of memory. */
+static bool take_arena(struct heap *heap, struct heap_range *range, psc_addr start, psc_addr end)
 {
-    heap->glibc.arena_bytes += bytes;
+    heap->glibc.arena_bytes += end - start;
     range->arena = true;
+    return heap_take(heap, start, end);
 }
 
 /* ---- the main heap ---- */
@@ -206,9 +208,8 @@ static bool take_main_heap(struct chunk_walk *walk, struct heap_range *range)
     if (!first)
         return true;
     walk->main_heaps++;
-    take_arena(heap, range, range->end - first);
     heap->glibc.arenas++;
-    if (!add_chunks(walk, first, range->end))
+    if (!take_arena(heap, range, first, range->end) || !add_chunks(walk, first, range->end))
         return false;
     psc_addr state = walk->top ? heap_find_main_arena(heap, walk->top) : 0;
     return !state || heap_take_fastbins(heap, state, &walk->kept);
@@ -243,9 +244,9 @@ static bool take_thread_heap(struct chunk_walk *walk, struct heap_range *range, 
                            : find_first_chunk(walk, start + INFO_LEAST, start + INFO_MOST, end);
     if (!chunk)
         return true;
-    take_arena(heap, range, end - start);
     heap->glibc.arenas += first;
-    return (!first || heap_take_fastbins(heap, state, &walk->kept)) && add_chunks(walk, chunk, end);
+    return take_arena(heap, range, start, end) &&
+           (!first || heap_take_fastbins(heap, state, &walk->kept)) && add_chunks(walk, chunk, end);
 }
 
 static bool take_thread_heaps(struct chunk_walk *walk, struct heap_range *range)
@@ -273,20 +274,30 @@ static uint64_t mapped_size(struct heap *heap, psc_addr at, uint64_t left)
                : 0;
 }
 
-static bool take_mapped(struct chunk_walk *walk, const struct heap_range *range)
+/* @param arenas  that are taken of this range, in order: the first of them among heap->taken. */
+static bool take_mapped(struct chunk_walk *walk, const struct heap_range *range, size_t arenas)
 {
     struct heap *heap = walk->heap;
+    const size_t behind = heap->taken_count;
     for (psc_addr at = (range->start + PAGE - 1) & ~(PAGE - 1);
          at < range->end && range->end - at >= PAGE;) {
         heap_sweep(heap, &walk->swept, at);
-        uint64_t size = mapped_size(heap, at, range->end - at);
+        while (arenas < behind && heap->taken[arenas].end <= at)
+            arenas++;
+        const psc_addr next = arenas < behind ? heap->taken[arenas].start : range->end;
+        if (next <= at) {
+            at = heap->taken[arenas].end;
+            continue;
+        }
+        uint64_t size = mapped_size(heap, at, next - at);
         if (!size) {
             at += PAGE;
             continue;
         }
         heap->glibc.mapped++;
         heap->glibc.mapped_bytes += size;
-        if (!heap_block_add(heap, at + CHUNK_HEADER, size, HEAP_MAPPED))
+        if (!heap_block_add(heap, at + CHUNK_HEADER, size, HEAP_MAPPED) ||
+            !heap_take(heap, at, at + size))
             return false;
         at += size;
     }
@@ -333,8 +344,10 @@ enum psc_status heap_chunks_find(struct heap *heap)
         struct heap_range *range = &heap->ranges[i];
         if (range->file)
             continue;
+        // Other memory may follow right behind an arena, or come right before it.
+        const size_t arenas = heap->taken_count;
         if (!take_thread_heaps(&walk, range) || (!range->arena && !take_main_heap(&walk, range)) ||
-            (!range->arena && !take_mapped(&walk, range)))
+            !take_mapped(&walk, range, arenas))
             return PSC_ERR_MEMORY;
         if (target_interrupted(heap->target))
             return PSC_ERR_INTERRUPTED;
@@ -353,7 +366,9 @@ enum psc_status heap_blocks_find(struct heap *heap)
         status = heap_blocks_index(heap);
     if (status == PSC_OK) {
         heap_pools_find_hooks(heap);
-        heap_arenas_find(heap, &pools);
+        if (!heap_arenas_find(heap, &pools))
+            status = PSC_ERR_MEMORY;
+        heap_taken_sort(heap);
     }
     free(pools.items);
     return status;

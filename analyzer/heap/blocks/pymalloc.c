@@ -108,6 +108,8 @@ static bool add_pool(struct heap *heap, psc_addr address, const uint8_t *bytes,
     if (!array_reserve(&pools->items, &pools->capacity, pools->count + 1, sizeof(*pools->items)))
         return false;
     pools->items[pools->count++] = address;
+    if (!heap_take(heap, address, address + size))
+        return false;
     count_pool(&heap->pymalloc, &pool);
     uint64_t block_size = (pool.size_class + UINT64_C(1)) * PYTHON_POOL_UNIT;
     for (uint32_t i = 0; i < pool.capacity; i++)

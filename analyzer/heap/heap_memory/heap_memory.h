@@ -71,6 +71,15 @@ static inline uint8_t heap_u8(struct heap *heap, psc_addr address)
     return bytes ? *bytes : 0;
 }
 
+/* ---- taken.c ---- */
+
+/** An allocator has this memory; false when out of memory. */
+PSC_MUST_CHECK bool heap_take(struct heap *heap, psc_addr start, psc_addr end);
+/** Puts them in order, once all are there. */
+void heap_taken_sort(struct heap *heap);
+/** How much of a piece of memory allocators have; sorted. */
+uint64_t heap_taken_between(const struct heap *heap, psc_addr start, psc_addr end);
+
 /* ---- block_table.c ---- */
 
 /** Adds a block; false when out of memory, or past the limit. */
