@@ -340,7 +340,8 @@ enum heap_edge_kind {
     HEAP_EDGE_ITEM,      /**< "[3]" */
     HEAP_EDGE_ATTRIBUTE, /**< ".name" */
     HEAP_EDGE_MEMBER,    /**< Of a type made in C, by name: "__closure__". */
-    HEAP_EDGE_WORD       /**< A word in it leads there: "+0x18". */
+    HEAP_EDGE_WORD,      /**< A word in it leads there: "+0x18". */
+    HEAP_EDGE_KEPT       /**< A word of memory that it keeps beside its own: "->[3]". */
 };
 
 /**

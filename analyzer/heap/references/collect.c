@@ -152,6 +152,9 @@ enum psc_status heap_references_find(struct heap *heap)
         if (!(i & 0xffff) && target_interrupted(heap->target))
             return PSC_ERR_INTERRUPTED;
     }
+    if (heap->object_count)
+        heap->first_edges[heap->object_count] = heap->edge_count;
+    const enum psc_status status = heap_kept_references_find(heap);
     if (heap->cut)
         target_warn(heap->target, "heap-references",
                     "more objects than there can be claim the same memory: some references are "
@@ -162,9 +165,7 @@ enum psc_status heap_references_find(struct heap *heap)
                     "there is not known",
                     into.unread);
     heap->words_left = UINT64_MAX; /* For labels, which are few. */
-    if (heap->object_count)
-        heap->first_edges[heap->object_count] = heap->edge_count;
-    return PSC_OK;
+    return status;
 }
 
 void heap_count_found(const struct heap *heap, uint32_t *ret)

@@ -57,11 +57,12 @@ static void add_word(struct heap *heap, uint32_t object, uint64_t number, struct
 enum heap_edge_kind heap_edge_label(struct heap *heap, uint32_t object, uint32_t nth,
                                     struct text *text)
 {
-    struct label_search search = {.left = nth, .found = {.kind = HEAP_EDGE_WORD}};
+    struct label_search search = {.left = nth, .found = {.kind = HEAP_EDGE_KEPT}};
     struct heap_walk walk = {
         .heap = heap, .visit = count_down, .context = &search, .object = object};
     if (object >= heap->object_count)
         return HEAP_EDGE_WORD;
+    const uint32_t edge = heap->first_edges[object] + nth;
     heap_walk_object(&walk);
     const struct heap_reference *found = &search.found;
     switch (found->kind) {
@@ -87,6 +88,11 @@ enum heap_edge_kind heap_edge_label(struct heap *heap, uint32_t object, uint32_t
         break;
     case HEAP_EDGE_WORD:
         add_word(heap, object, found->number, text);
+        break;
+    case HEAP_EDGE_KEPT:
+        if (edge < heap->first_edges[object + 1] &&
+            heap_kept_reference_at(heap, object, heap->edges[edge], &search.found.number))
+            text_printf(text, "->[%llu]", (unsigned long long)search.found.number);
         break;
     }
     return found->kind;

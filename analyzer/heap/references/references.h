@@ -77,6 +77,13 @@ void heap_walk_cached_keys(struct heap_walk *walk, psc_addr keys);
 void heap_walk_generator(struct heap_walk *walk);
 void heap_walk_frame(struct heap_walk *walk);
 
+/* ---- kept_memory.c ---- */
+
+/** Adds them behind the others of each object, once all those are there. */
+PSC_MUST_CHECK enum psc_status heap_kept_references_find(struct heap *heap);
+/** Which word of the memory that the object keeps leads to the other one. */
+bool heap_kept_reference_at(struct heap *heap, uint32_t object, uint32_t target, uint64_t *ret);
+
 /* ---- collect.c ---- */
 
 /** Fills heap->edges and the objects' counts, adds static objects, gives blocks their owners. */

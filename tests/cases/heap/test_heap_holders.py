@@ -49,6 +49,14 @@ def test_ways_from_modules(cores_by):
     assert "held by module __main__: Config.cache['deep']['list'][1]\n" in text
 
 
+def test_ways_through_memory_of_c(cores_by):
+    """An element has its children in memory of its own: the tree holds them all, by their numbers."""
+    *_, tree, child, leaf = ways(cores_by, "leaf")
+    assert [one["address"] for one in (tree, child, leaf)] == [cores_by.truth[name] for name in ("tree", "child", "leaf")]
+    assert (tree["via"], child["via"]) == ("['tree']", "->[7]")
+    assert tree["retained_bytes"] > 101 * 56
+
+
 def test_ways_from_frames(cores_by):
     frame, *_, last = ways(cores_by, "local")
     assert re.match(r"frame work \(heap_holders.py:\d+\) in thread %d$" % cores_by.truth["main_id"], frame["via"])

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+import xml.etree.ElementTree
 
 
 class Session(object):
@@ -25,6 +26,8 @@ class Config(object):
 live = {"sessions": []}
 slotted = Slotted()
 function_closure = None
+# Its children lie in memory that code in C keeps beside the object.
+tree = xml.etree.ElementTree.fromstring("<all>%s</all>" % "".join("<one><two/></one>" for _ in range(50)))
 partial = None
 
 
@@ -65,6 +68,7 @@ def work(count):
     with open("truth.json", "w") as file:
         json.dump({"item": hex(id(live["sessions"][7])), "list": hex(id(live["sessions"])), "local": hex(id(only_here)),
                    "deep": hex(id(Config.cache["deep"]["list"][1])), "slot": hex(id(slotted.kept)), "closure": inside,
+                   "tree": hex(id(tree)), "child": hex(id(tree[7])), "leaf": hex(id(tree[7][0])),
                    "partial": hex(id(partial.keywords["key"])),
                    "thread": seen[0], "garbage": garbage, "thread_id": other.native_id, "main_id": os.getpid()}, file)
     os.abort()
