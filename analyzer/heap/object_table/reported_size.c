@@ -6,7 +6,6 @@
 
 #define OBJECT_COUNT 16u
 enum { SET_ENTRY = 16, ODICT_NODE = 32, INT_DIGITS = 24 };
-#define VALUES_EMBEDDED 2u
 /* Bytes that no object has: what says so is damaged. A million of them can be summed up. */
 #define SIZE_LIMIT (UINT64_C(1) << 42)
 
@@ -25,9 +24,8 @@ static uint64_t dict_size(struct heap *heap, psc_addr dict, const struct heap_ty
     struct heap_keys keys;
     if (!heap_read_keys(heap, address, &keys))
         return size;
-    bool inner = layout->attributes == PYTHON_ATTRIBUTES_INLINE && values &&
-                 heap_u8(heap, values + VALUES_EMBEDDED);
-    if (values && !inner)
+    // Also those that lie in the instance (3.13+), of which its own size does not tell.
+    if (values)
         size +=
             8 * (layout->keys_have_kind ? keys.count + heap_u64(heap, address + layout->keys_usable)
                                         : keys.usable);

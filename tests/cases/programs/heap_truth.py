@@ -44,10 +44,20 @@ class OwnNumber(int):
     pass
 
 
+class Asked(object):
+    """Whose attributes were asked for as a dict: from 3.13 on that has its values in the instance."""
+
+    def __init__(self, number):
+        self.number = number
+        self.text = str(number)
+        vars(self)["more"] = number
+
+
 class Point(collections.namedtuple("Point", "x y")):
     __slots__ = ()
 
 
+asked = [Asked(number) for number in range(100)]
 live = [Session(number) for number in range(COUNT)]
 kinds = {
     "slots": [Slotted() for _ in range(50)], "points": [Point(i, i * .5) for i in range(50)],
@@ -82,11 +92,12 @@ def ask_malloc():
 
 
 def count_objects():
-    """{type: [objects, sum of sys.getsizeof()]} of all that the collector knows, and what that leads to."""
+    """{type: [objects, sum of sys.getsizeof()]} of all that the collector knows, and what that leads to; and the dicts alone."""
     seen = {}
     found = {}
+    dicts = {}
     todo = list(gc.get_objects())
-    own = {id(seen), id(found), id(todo), id(sys._getframe())}
+    own = {id(seen), id(found), id(todo), id(dicts), id(sys._getframe())}
     while todo:
         one = todo.pop()
         if id(one) in seen or id(one) in own:
@@ -101,9 +112,11 @@ def count_objects():
         entry[0] += 1
         try:
             entry[1] += sys.getsizeof(one)
+            if kind is dict:
+                dicts["0x%x" % id(one)] = sys.getsizeof(one)
         except (TypeError, ValueError):
             pass
-    return found
+    return found, dicts
 
 
 def tell():
@@ -113,7 +126,8 @@ def tell():
     os.dup2(target, 2)
     sys._debugmallocstats()
     with open("truth.json", "w") as file:
-        json.dump({"objects": count_objects(), "malloc": malloc}, file)
+        objects, dicts = count_objects()
+        json.dump({"objects": objects, "dicts": dicts, "malloc": malloc}, file)
 
 
 gc.collect()
