@@ -120,7 +120,9 @@ static bool mark_all(const struct own_mapping *mappings, size_t count,
     bool good = pagemap >= 0;
     for (size_t i = 0; good && i < count; i++) {
         const struct own_mapping *mapping = &mappings[i];
-        if (mapping->device != own->device || mapping->inode != own->inode)
+        // Of a library that this process runs by itself the loader has mapped parts.
+        if (mapping->device != own->device || mapping->inode != own->inode || mapping->offset ||
+            mapping->end - mapping->start < pages->file_size)
             continue;
         others += mapping != own;
         good = mark_seen(pagemap, mapping, pages);

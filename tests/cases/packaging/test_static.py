@@ -63,3 +63,18 @@ def test_an_empty_root(tmp_path):
     assert done.returncode in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL), done.stderr
     assert b"SIGABRT" in done.stdout and b"not here" in done.stderr
     os.unlink(tmp_path / "work" / "core")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot is root's")
+@pytest.mark.parametrize("options", [["--locals", "--all", "--tasks"], ["--format", "json", "--locals", "--all"]], ids=["text", "json"])
+def test_a_small_core_in_an_empty_root(options, tmp_path):
+    """Not even the C library of the dead machine is there: its needed parts are in the core."""
+    core = cores.make_core("threads", interpreters.find_wanted()[0]).path
+    small = tmp_path / "small.core"
+    code, _, errors = run("slim", "--with-files", core, "-o", small)
+    assert code == 0, errors
+    shutil.copy(STATIC, tmp_path / "pystack-core")
+    done = subprocess.run(["chroot", tmp_path, "/pystack-core", *options, "/small.core"], capture_output=True, timeout=120)
+    code, text, errors = run(*options, core)
+    assert (done.returncode, done.stderr.decode()) == (code, errors.replace(core, "/small.core"))
+    assert done.stdout.decode() == text.replace(core, "/small.core")

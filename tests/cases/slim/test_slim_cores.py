@@ -142,11 +142,24 @@ def test_with_files_it_reads_alone(tmp_path):
     assert same(analyzer.run(core, through=away).stdout, core) != same(analyzer.run(core).stdout, core)
 
 
+def find_note(core, kind):
+    """Where the note begins and ends that has this type of ours."""
+    at = core.index(kind + b"pystack-core")
+    return at + 20, at + 20 + struct.unpack_from("<I", core, at - 4)[0]
+
+
 def find_parts(core):
     """Parts of files, and where their note has them: (place, the file's place, start, end)."""
-    at = core.index(struct.pack("<I", 0x74726170) + b"pystack-core")
-    first, size = at + 20, struct.unpack_from("<I", core, at - 4)[0]
-    return [(place, *struct.unpack_from("<3Q", core, place)) for place in range(first, first + size, 24)]
+    return [(place, *struct.unpack_from("<3Q", core, place)) for place in range(*find_note(core, b"part"), 24)]
+
+
+def find_files(core):
+    """(path, its place, its size) of the files that are in a core."""
+    at, end = find_note(core, b"file")
+    while at < end:
+        place, _, size, length = struct.unpack_from("<3QI", core, at)
+        yield core[at + 32:at + 32 + length].rstrip(b"\0").decode(), place, size
+        at += 32 + length
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="the kernel does not tell what was read")
@@ -158,6 +171,20 @@ def test_files_have_the_parts_that_were_needed(tmp_path):
     ends = {file: end for _, file, _, end in parts}
     assert 0 < kept < sum(ends.values()) / 2 and all(start % 4096 == 0 for _, _, start, _ in parts)
     assert_says_the_same(made.path, small, EVERYTHING[1])
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="the kernel does not tell what was read")
+def test_what_the_program_runs_itself_is_not_needed(tmp_path):
+    """The loader has mapped the C library for the program, too, which runs most of it."""
+    system = interpreters.find_system()
+    if not system:
+        pytest.skip("no interpreter that shares its C library")
+    small = slim(cores.make_core("threads", system).path, tmp_path / "alone.core", "--with-files").read_bytes()
+    kept = {}
+    for _, file, start, end in find_parts(small):
+        kept[file] = kept.get(file, 0) + end - start
+    found = [(kept.get(place, size), size) for path, place, size in find_files(small) if "/libc.so" in path]
+    assert len(found) == 1 and found[0][0] < found[0][1] / 2, found
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="the kernel does not tell what was read")
