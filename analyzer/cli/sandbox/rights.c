@@ -46,6 +46,17 @@ static bool keep(const struct capabilities *kept)
     return !syscall(SYS_capset, &header, data);
 }
 
+/*
+ * Who has it not may trace those alone whose capabilities are among his own (security/commoncap.c,
+ * cap_ptrace_access_check()): in a container, where root has a dozen, as its processes do.
+ */
+static bool traces_by_right(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    return syscall(SYS_capget, &header, data) || data[0].permitted >> CAP_SYS_PTRACE & 1;
+}
+
 static void add(struct capabilities *capabilities, unsigned int which)
 {
     capabilities->words[which / 32] |= 1u << (which % 32);
@@ -61,6 +72,8 @@ bool rights_keep_needed(void)
         CHECKPOINT_RESTORE,                                     /* The same. */
     };
     struct capabilities kept = {{0}};
+    if (!traces_by_right())
+        return true;
     for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
         add(&kept, needed[i]);
     return keep(&kept);
@@ -70,6 +83,8 @@ void rights_keep_tracing(void)
 {
     const bool has_restore = prctl(PR_CAPBSET_READ, CHECKPOINT_RESTORE, 0, 0, 0) >= 0;
     struct capabilities kept = {{0}};
+    if (!traces_by_right())
+        return;
     add(&kept, CAP_SYS_PTRACE);
     add(&kept, CAP_DAC_READ_SEARCH);
     add(&kept, CAP_SYS_NICE);

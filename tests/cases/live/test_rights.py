@@ -107,6 +107,15 @@ def test_root_of_a_container_without_the_right():
 
 
 @needs_root
+def test_root_of_a_container_looks_at_its_own():
+    """Both have the dozen capabilities of a container: the kernel lets trace whose own are among one's own."""
+    with at_rest(preexec_fn=drop_right_to_trace) as process:
+        result = report_as(process.pid, prepare=drop_right_to_trace)
+    assert result.returncode == analyzer.EXIT_COMPLETE and not result.stderr, result.describe()
+    assert "stopped for" in result.stdout and "gap: " not in result.stdout
+
+
+@needs_root
 def test_core_of_what_may_not_be_stopped():
     with at_rest() as process, tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)

@@ -41,6 +41,13 @@ def test_process_of_another_user():
         living.assert_runs_free(process.pid)
 
 
+@needs_root
+def test_root_of_a_container_records_its_own():
+    with living.running([python(), BUSY, "600", "1"], preexec_fn=drop_right_to_trace) as process:
+        result = record_as(process.pid, prepare=drop_right_to_trace)
+    assert result.returncode in (0, 1) and "in_python" in seen_in(result), result.describe()
+
+
 def test_we_may_not_call_ptrace():
     """Without a stop it can be recorded all the same."""
     with living.running([python(), BUSY, "600", "1"]) as process:
