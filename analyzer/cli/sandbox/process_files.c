@@ -3,6 +3,7 @@
  * written anew, so that no other path can be meant.
  */
 #include "broker.h"
+#include "new_file.h"
 #include "traced.h"
 
 #include <dirent.h>
@@ -269,6 +270,37 @@ static int place_of(const struct found *found, const char **ret_path)
     return found->process->folder;
 }
 
+/* Closes the file. */
+static ssize_t read_text(int fd, char *ret, size_t size)
+{
+    const ssize_t got = fd < 0 ? -1 : read(fd, ret, size);
+    const int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return got;
+}
+
+/* Open for whoever reads it once, at least: a pipe takes a page at any time (pipe(7)). */
+static int keep_text(const char *text, ssize_t size)
+{
+    int ends[2];
+    int copy = size < 0 ? -1 : memfd_create("process", MFD_CLOEXEC);
+    if (copy < 0 && size >= 0 && !pipe2(ends, O_CLOEXEC)) {
+        copy = ends[0];
+        if (size && write(ends[1], text, (size_t)size) != size) {
+            close(copy);
+            copy = -1;
+        }
+        close(ends[1]);
+    } else if (copy >= 0 && size && pwrite(copy, text, (size_t)size, 0) != size) {
+        close(copy);
+        errno = EIO;
+        copy = -1;
+    }
+    return copy;
+}
+
 /*
  * What fs/proc/base.c, proc_pid_syscall() and proc_pid_wchan(), and fs/proc/array.c,
  * do_task_stat(), tell this process alone.
@@ -276,19 +308,7 @@ static int place_of(const struct found *found, const char **ret_path)
 static int copy_text(int fd)
 {
     char text[4096]; // One line.
-    if (fd < 0)
-        return -1;
-    ssize_t got = read(fd, text, sizeof(text));
-    int copy = got < 0 ? -1 : memfd_create("process", MFD_CLOEXEC);
-    int error = errno;
-    close(fd);
-    if (copy >= 0 && got > 0 && pwrite(copy, text, (size_t)got, 0) != got) {
-        error = EIO;
-        close(copy);
-        copy = -1;
-    }
-    errno = error;
-    return copy;
+    return keep_text(text, read_text(fd, text, sizeof(text)));
 }
 
 static int open_found(const struct found *found, int flags)
@@ -304,9 +324,12 @@ static int open_children(const struct sandbox_rules *rules, const char *path)
     struct found found;
     if (!find_path(rules, child_lists, COUNT(child_lists), path, &found))
         return -1;
-    const int fd = copy_text(open_found(&found, O_NOCTTY));
+    char text[4096];
+    const ssize_t got = read_text(open_found(&found, O_NOCTTY), text, sizeof(text) - 1);
+    const int fd = keep_text(text, got);
+    text[got > 0 ? got : 0] = '\0';
     if (fd >= 0 && rules->traced->children)
-        traced_add_children(rules->traced, fd);
+        traced_add_children(rules->traced, text);
     return fd;
 }
 
@@ -376,7 +399,7 @@ int broker_list_process_links(const struct sandbox_rules *rules, const char *pat
     DIR *folder = names < 0 ? NULL : fdopendir(names);
     if (names >= 0 && !folder)
         close(names);
-    int fd = folder ? memfd_create("links", MFD_CLOEXEC) : -1;
+    int fd = folder ? new_file_open_unnamed("links") : -1;
     int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
     bool good = file && write_links(folder, file, found.process && found.process->is_target);

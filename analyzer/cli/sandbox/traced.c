@@ -115,11 +115,9 @@ void sandbox_trace_end(struct sandbox_traced *traced)
     traced->count = 0;
 }
 
-void traced_add_children(struct sandbox_traced *traced, int list)
+void traced_add_children(struct sandbox_traced *traced, const char *text)
 {
-    char text[4096], *end;
-    const ssize_t got = pread(list, text, sizeof(text) - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
+    char *end;
     for (const char *at = text;; at = end) {
         const long pid = strtol(at, &end, 10);
         if (end == at || pid <= 0 || pid > INT32_MAX)

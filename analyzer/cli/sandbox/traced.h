@@ -4,7 +4,7 @@
 
 #include "sandbox.h"
 
-/** @param list  a file with ids of processes, as /proc/PID/task/TID/children has them. */
-void traced_add_children(struct sandbox_traced *traced, int list);
+/** @param text  ids of processes, as /proc/PID/task/TID/children has them. */
+void traced_add_children(struct sandbox_traced *traced, const char *text);
 
 #endif

@@ -6,7 +6,8 @@ import analyzer
 import cores
 import interpreters
 import living
-from confined import NOBODY, SYS_PTRACE, SYS_READV, contained, drop_right_to_trace, forbid, needs_mounts, needs_root
+from confined import (NOBODY, SYS_MEMFD_CREATE, SYS_PTRACE, SYS_READV, contained, drop_right_to_trace, forbid, needs_mounts,
+                      needs_root)
 from recordings import functions_of, python, read_ndjson
 
 BUSY = os.path.join(cores.PROGRAMS, "shares.py")
@@ -58,6 +59,15 @@ def test_we_may_not_call_ptrace():
         assert unpaused.returncode in (0, 1) and "in_python" in seen_in(unpaused), unpaused.describe()
         slowly = record_as(process.pid, prepare=forbid(SYS_READV))
         assert slowly.returncode in (0, 1) and "in_python" in seen_in(slowly), slowly.describe()
+
+
+def test_without_files_in_memory():
+    """A kernel or a filter that has none (memfd_create(2)): what the kernel tells of the process goes through a pipe."""
+    with living.running([python(), BUSY, "600", "1"]) as process:
+        result = record_as(process.pid, prepare=forbid(SYS_MEMFD_CREATE))
+        assert result.returncode in (0, 1) and "in_python" in seen_in(result), result.describe()
+        result = record_as(process.pid, "--children", prepare=forbid(SYS_MEMFD_CREATE))
+        assert result.returncode in (0, 1) and "in_python" in seen_in(result), result.describe()
 
 
 @needs_mounts

@@ -10,7 +10,7 @@ import pytest
 import living
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
-SYS_PTRACE, SYS_READV = 101, 310  # arch/x86/entry/syscalls/syscall_64.tbl
+SYS_PTRACE, SYS_READV, SYS_MEMFD_CREATE = 101, 310, 319  # arch/x86/entry/syscalls/syscall_64.tbl
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 needs_mounts = pytest.mark.skipif(not living.can_unshare(), reason="no mounts of our own here (unshare -m fails)")
 
