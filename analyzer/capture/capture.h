@@ -91,11 +91,14 @@ const struct python_thread_list *capture_session_threads(const struct capture_se
 /**
  * What a thread waits for, as /proc/PID/task/TID/syscall has it; empty where it is not known. One
  * that runs has its sample taken at once: capture_session_sample() is to be called for it next.
+ * @param ret_runs  as live_ask_call() has it.
  */
-size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256]);
+size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256],
+                           uint64_t *ret_runs);
 /** See live_room_together(), live_note_question() and live_ask_together(). */
 size_t capture_session_room_together(const struct capture_session *session);
-void capture_session_note_question(struct capture_session *session, int32_t tid, bool copies);
+void capture_session_note_question(struct capture_session *session, int32_t tid, bool copies,
+                                   uint64_t runs);
 void capture_session_ask_together(struct capture_session *session);
 /**
  * Takes a sample of a thread.

@@ -64,7 +64,7 @@ struct recorded_thread {
     bool asleep;      /**< With `slept_runs`, it sleeps. */
     bool was_stopped; /**< For its sample. */
     bool sleeps_on;   /**< It has not run since the last moment. */
-    bool slept_on;    /**< Nor while it was asked for, together with others. */
+    bool slept_on;    /**< Nor while it was asked for, and copied, with `now_runs`. */
     uint64_t runs;    /**< How often it had been given a processor before the sample. */
     uint64_t slept_runs;
     uint64_t now_runs;     /**< In this moment. */
@@ -81,6 +81,7 @@ struct recorded_thread {
 struct thread_wait {
     char text[256];
     size_t size;
+    uint64_t runs; /**< See live_ask_call(). */
     psc_addr sp;
     psc_addr pc;
 };
@@ -110,8 +111,6 @@ void threads_sweep(struct thread_table *table);
  * it is gone, and listed no more.
  */
 bool threads_look(struct thread_table *table, struct recorded_thread *thread);
-/** Whether one that was to be asked for has not run since it was looked at. */
-bool threads_slept_on(const struct recorded_thread *thread);
 /**
  * Of a thread that was looked at.
  * @param session  that has begun its moment; of THREAD_RAN a sample is to be taken next.

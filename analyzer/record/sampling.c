@@ -204,12 +204,11 @@ static size_t look_ahead(struct recorded_process *process, size_t first)
         struct recorded_thread *thread = &table->items[at];
         if (!thread->listed || !threads_look(table, thread) || asked == room)
             continue;
-        capture_session_note_question(process->session, thread->tid, table->wants_waits);
+        capture_session_note_question(process->session, thread->tid, table->wants_waits,
+                                      thread->now_runs);
         asked++;
     }
     capture_session_ask_together(process->session);
-    for (size_t i = first; asked && i < at; i++)
-        table->items[i].slept_on = threads_slept_on(&table->items[i]);
     return at;
 }
 

@@ -112,7 +112,7 @@ void threads_sweep(struct thread_table *table)
 static bool read_wait(const struct recorded_thread *thread, struct capture_session *session,
                       struct thread_wait *ret)
 {
-    ret->size = capture_session_ask(session, thread->tid, ret->text);
+    ret->size = capture_session_ask(session, thread->tid, ret->text, &ret->runs);
     // fs/proc/base.c, proc_pid_syscall(): the last two words, unless it is "running".
     const char *last = strrchr(ret->text, ' '), *before = last;
     while (before && before > ret->text && before[-1] != ' ')
@@ -138,22 +138,19 @@ bool threads_look(struct thread_table *table, struct recorded_thread *thread)
     return !thread->sleeps_on;
 }
 
-bool threads_slept_on(const struct recorded_thread *thread)
-{
-    uint64_t time, runs;
-    return thread->listed && !thread->sleeps_on &&
-           live_read_runs(thread->schedstat, &time, &runs) && runs == thread->now_runs;
-}
-
 enum thread_news threads_ask(struct recorded_thread *thread, struct capture_session *session,
                              struct thread_wait *ret_wait)
 {
-    const uint64_t runs = thread->now_runs;
-    const bool counted = runs != 0;
     if (thread->sleeps_on)
         return thread->has_sample ? THREAD_SLEPT : THREAD_WAITS;
     uint64_t own_runs = thread->was_stopped ? RUNS_OF_STOP : 0;
     bool waits = read_wait(thread, session, ret_wait);
+    // It may have run since it was looked at, and slept then.
+    thread->slept_on = ret_wait->runs != 0;
+    if (thread->slept_on)
+        thread->now_runs = ret_wait->runs;
+    const uint64_t runs = thread->now_runs;
+    const bool counted = runs != 0;
     bool unmoved = waits && counted && thread->has_sample && ret_wait->sp == thread->sp &&
                    ret_wait->pc == thread->pc && runs - thread->runs <= own_runs;
     if (!unmoved)

@@ -359,14 +359,15 @@ size_t capture_session_room_together(const struct capture_session *session)
     return live_room_together(session->capture.target);
 }
 
-void capture_session_note_question(struct capture_session *session, int32_t tid, bool copies)
+void capture_session_note_question(struct capture_session *session, int32_t tid, bool copies,
+                                   uint64_t runs)
 {
     const struct known_thread *known = sampling_know_thread(session, tid);
     if (!known)
         return;
     const struct live_sample sample = sampling_sample_of(known, tid);
     const bool pauses = !session->capture.options.no_pause;
-    live_note_question(session->capture.target, &sample, pauses, pauses && copies);
+    live_note_question(session->capture.target, &sample, pauses, pauses && copies, runs);
 }
 
 void capture_session_ask_together(struct capture_session *session)
@@ -374,12 +375,15 @@ void capture_session_ask_together(struct capture_session *session)
     live_ask_together(session->capture.target);
 }
 
-size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256])
+size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256],
+                           uint64_t *ret_runs)
 {
     const struct known_thread *known = sampling_know_thread(session, tid);
     ret[0] = '\0';
+    *ret_runs = 0;
     if (!known)
         return 0;
     const struct live_sample sample = sampling_sample_of(known, tid);
-    return live_ask_call(session->capture.target, &sample, !session->capture.options.no_pause, ret);
+    return live_ask_call(session->capture.target, &sample, !session->capture.options.no_pause, ret,
+                         ret_runs);
 }

@@ -221,7 +221,8 @@ void live_drop_core(struct target *target);
 enum live_order_kind {
     /**
      * What it waits for, see struct live_sleep; with `stops`, one that runs is sampled at once,
-     * with `copies`, memory of one that waits is copied at once.
+     * with `copies`, memory of one that waits is copied at once. With both, one that wakes up
+     * each time that it is copied is stopped, too.
      */
     LIVE_ORDER_CALL,
     LIVE_ORDER_STOP,  /**< Its registers and memory while it stands. */
@@ -237,6 +238,7 @@ struct live_order {
     uint32_t stops;      /**< Of LIVE_ORDER_CALL; */
     uint32_t copies;     /**< so is this. */
     int32_t error;       /**< Of LIVE_ORDER_REFUSE: the errno. */
+    uint64_t runs;       /**< With `copies`: how often it had a processor, before; 0: not known. */
     uint64_t moment;     /**< With another number, which pages are in memory is asked anew. */
     psc_addr sp;         /**< Of LIVE_ORDER_COPY: its stack pointer. */
     psc_addr near;       /**< As struct live_sample has it; */
@@ -254,6 +256,7 @@ struct live_delivery {
     uint32_t stopped;    /**< It was, or was to be. */
     uint32_t copied;     /**< Its memory, without a stop. */
     uint32_t suspended;  /**< As struct live_sample has it. */
+    uint64_t runs;       /**< With `copied`: the count with which it slept meanwhile; 0: unknown. */
     uint64_t stood;
     psc_addr stack_start; /**< What of the stack was chosen. */
     psc_addr stack_end;
@@ -329,18 +332,21 @@ size_t live_room_together(const struct target *target);
  * live_ask_together(), which asks them. live_ask_call() for the same threads tells what came of it.
  * @param copies  memory of one that waits is copied at once, which live_sample_thread() tells of
  *                when it is given its sleep.
+ * @param runs  its count before, as live_read_runs() has it; 0: not known.
  */
 void live_note_question(struct target *target, const struct live_sample *sample, bool stops,
-                        bool copies);
+                        bool copies, uint64_t runs);
 void live_ask_together(struct target *target);
 /**
  * Before a sample: what the thread waits for. One that runs is sampled at once where `stops` says
  * so, and live_sample_thread(), called next for the same thread, tells of that.
  * @param sample  as for that.
  * @param ret  the text, with a zero; empty where it is not known.
+ * @param ret_runs  of one whose memory was copied: the count with which it slept until that was
+ *                  done, since it was `runs` or since its call was read; 0: not known.
  * @return bytes of it.
  */
 size_t live_ask_call(struct target *target, const struct live_sample *sample, bool stops,
-                     char ret[256]);
+                     char ret[256], uint64_t *ret_runs);
 
 #endif

@@ -390,6 +390,29 @@ struct live {
     struct live_sampler *sampler; /**< NULL: no thread was sampled yet. */
 };
 
+/* ---- thread_list.c: files of single threads ---- */
+
+struct thread_files {
+    int folder; /**< /proc/PID, which stays the caller's. */
+    struct hash_table table;
+    size_t run_count; /**< Files "schedstat" that are open. */
+    uint64_t limit;   /**< Of descriptors where there are some; 0: there are none. */
+};
+
+void thread_files_init(struct thread_files *files, int folder);
+void thread_files_deinit(struct thread_files *files);
+/**
+ * /proc/PID/task/TID/syscall. One that may not be asked what it does (EPERM) is a thread all the
+ * same, which the stop finds out.
+ * @return bytes of the text; -1: there is no such thread in the process.
+ */
+ssize_t thread_files_read_call(struct thread_files *files, pid_t tid, char *ret, size_t size);
+/**
+ * Of a thread whose call was read just now, as live_read_runs() has it; 0: not known, as where many
+ * hundred are asked for.
+ */
+uint64_t thread_files_read_runs(struct thread_files *files, pid_t tid);
+
 /* ---- sample.c ---- */
 
 void sampler_destroy(struct live *live);

@@ -113,6 +113,7 @@ static void fill_order(const struct target *target, const struct live_sample *sa
     order->tid = sample->tid;
     order->moment = sampler->moment;
     order->stops = order->copies = false;
+    order->runs = 0;
     order->near = sample->near;
     order->near_start = mapping ? mapping->start : 0;
     order->near_end = mapping ? mapping->end : 0;
@@ -268,7 +269,7 @@ size_t live_room_together(const struct target *target)
 }
 
 void live_note_question(struct target *target, const struct live_sample *sample, bool stops,
-                        bool copies)
+                        bool copies, uint64_t runs)
 {
     struct live_sampler *sampler = find_sampler(target);
     if (!sampler || !sampler->agent || sampler->together_count == LIVE_TOGETHER)
@@ -283,6 +284,7 @@ void live_note_question(struct target *target, const struct live_sample *sample,
     sampler->order->kind = LIVE_ORDER_CALL;
     sampler->order->stops = stops;
     sampler->order->copies = copies;
+    sampler->order->runs = runs;
     choose_exchange(sampler, 0);
 }
 
@@ -326,10 +328,11 @@ static enum psc_status ask_call(struct target *target, const struct live_sample 
 }
 
 size_t live_ask_call(struct target *target, const struct live_sample *sample, bool stops,
-                     char ret[256])
+                     char ret[256], uint64_t *ret_runs)
 {
     struct live_sampler *sampler = find_sampler(target);
     ret[0] = '\0';
+    *ret_runs = 0;
     if (!sampler)
         return 0;
     enum psc_status status = ask_call(target, sample, stops);
@@ -340,6 +343,7 @@ size_t live_ask_call(struct target *target, const struct live_sample *sample, bo
         live_sample_nothing(target);
     sampler->ready = delivery->stopped ? sample->tid : 0;
     sampler->copied_thread = delivery->copied ? sample->tid : 0;
+    *ret_runs = delivery->runs;
     memcpy(ret, delivery->call, delivery->call_size + 1);
     return delivery->call_size;
 }
@@ -375,7 +379,7 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     live_sample_nothing(target);
     sample->suspended = false;
     sample->stood = 0;
-    if (sampler->ready == sample->tid && !sample->sleep) {
+    if (sampler->ready == sample->tid) {
         sampler->ready = 0;
         return take_delivery(target, sample, (enum psc_status)sampler->delivery->status, err);
     }

@@ -7,7 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* Threads whose files are kept open; with more of them they are opened each time. */
+#define KEPT_THREADS 512
+/* Of so many of them both files, as long as others can be opened beside them. */
+#define KEPT_RUNS   256
+#define SPARE_FILES 64
 
 #define THREAD_LIMIT ((size_t)1000000)
 
@@ -221,4 +228,117 @@ pid_t live_read_parent(int folder)
     text[got > 0 ? got : 0] = '\0';
     const char *end = strrchr(text, ')');
     return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
+}
+
+/* ---- files that are kept open: each is of that thread alone, whoever gets its id later ---- */
+
+struct thread_file {
+    uint64_t tid; /* The key. */
+    int call;     /* "syscall"; -1: not open. */
+    int runs;     /* "schedstat"; -1. */
+};
+
+void thread_files_init(struct thread_files *files, int folder)
+{
+    struct rlimit open;
+    *files = (struct thread_files){.folder = folder, .table = HASH_TABLE_OF(struct thread_file)};
+    if (!getrlimit(RLIMIT_NOFILE, &open) && open.rlim_cur > SPARE_FILES)
+        files->limit = open.rlim_cur - SPARE_FILES;
+}
+
+static void close_files(struct thread_files *files, struct thread_file *file)
+{
+    if (file->call >= 0)
+        close(file->call);
+    if (file->runs >= 0)
+        close(file->runs);
+    files->run_count -= file->runs >= 0;
+    file->call = file->runs = -1;
+}
+
+static void close_all(struct thread_files *files)
+{
+    for (size_t i = 0; i < files->table.count; i++)
+        close_files(files, hash_table_at(&files->table, i));
+}
+
+void thread_files_deinit(struct thread_files *files)
+{
+    close_all(files);
+    hash_table_deinit(&files->table);
+}
+
+static int open_file(const struct thread_files *files, pid_t tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "task/%d/%s", tid, name);
+    return openat(files->folder, path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The counts can be done without. */
+static void close_runs(struct thread_files *files)
+{
+    for (size_t i = 0; i < files->table.count; i++) {
+        struct thread_file *file = hash_table_at(&files->table, i);
+        if (file->runs >= 0)
+            close(file->runs);
+        file->runs = -1;
+    }
+    files->run_count = 0;
+}
+
+/* In its place, if it was known; or -1. */
+static int open_call(struct thread_files *files, pid_t tid)
+{
+    int fd = open_file(files, tid, "syscall");
+    const bool lacks = fd < 0 ? errno == EMFILE || errno == ENFILE : (uint64_t)fd >= files->limit;
+    if (files->run_count && lacks) {
+        close_runs(files);
+        files->limit = 0;
+        fd = fd < 0 ? open_file(files, tid, "syscall") : fd;
+    }
+    struct thread_file *file = hash_table_find(&files->table, (uint64_t)tid);
+    if (file) {
+        close_files(files, file);
+    } else {
+        // Threads come and go: those that have ended are not missed.
+        if (files->table.count >= KEPT_THREADS) {
+            close_all(files);
+            hash_table_clear(&files->table);
+        }
+        file = hash_table_add(&files->table, (uint64_t)tid);
+        if (file)
+            file->runs = -1;
+    }
+    if (file)
+        file->call = fd;
+    else if (fd >= 0)
+        close(fd);
+    return file ? fd : -1;
+}
+
+ssize_t thread_files_read_call(struct thread_files *files, pid_t tid, char *ret, size_t size)
+{
+    const struct thread_file *known = hash_table_find(&files->table, (uint64_t)tid);
+    const bool open = known && known->call >= 0;
+    ssize_t got = open ? pread(known->call, ret, size, 0) : -1;
+    if (open && (got > 0 || errno != ESRCH))
+        return got > 0 ? got : 0;
+    // It has ended; another thread of the process may have its id by now.
+    const int fd = open_call(files, tid);
+    got = fd < 0 ? -1 : pread(fd, ret, size, 0);
+    return fd < 0 || (got < 0 && errno == ESRCH) ? -1 : got > 0 ? got : 0;
+}
+
+uint64_t thread_files_read_runs(struct thread_files *files, pid_t tid)
+{
+    struct thread_file *file = hash_table_find(&files->table, (uint64_t)tid);
+    uint64_t time, runs;
+    if (!file)
+        return 0;
+    if (file->runs < 0 && files->limit && files->run_count < KEPT_RUNS) {
+        file->runs = open_file(files, tid, "schedstat");
+        files->run_count += file->runs >= 0;
+    }
+    return file->runs >= 0 && live_read_runs(file->runs, &time, &runs) ? runs : 0;
 }

@@ -32,16 +32,10 @@
 #define LATE_LIMIT_NANOSECONDS INT64_C(5000000000)
 /* Any signal that nobody else uses: it only ends waitpid(2). */
 #define WAKE_SIGNAL SIGVTALRM
-/* Files "syscall" that are kept open; with more threads they are opened each time. */
-#define CALL_FILES 512
+/* Copies of one that sleeps, and that wakes up each time; then it is stopped. */
+#define ASLEEP_TRIES 3
 /* Parts of the memory of which it is known what is there. */
 #define WINDOW_LIMIT 65536
-
-/* /proc/PID/task/TID/syscall, which is a file of that thread alone, whoever gets its id later. */
-struct call_file {
-    uint64_t tid; /* The key. */
-    int fd;
-};
 
 struct live_tracing {
     pid_t pid;
@@ -52,7 +46,7 @@ struct live_tracing {
     pid_t own_child; /* The process, if this program has started it: whoever did takes its end. */
     pid_t late[LATE_THREADS];
     size_t late_count;
-    struct hash_table calls;       /* struct call_file */
+    struct thread_files files;
     struct live_reader *reader;    /* Of which pages are in memory; NULL until it is asked. */
     struct live_presence presence; /* In this moment: */
     uint64_t moment;
@@ -87,7 +81,7 @@ struct live_tracing *live_tracing_create(int32_t pid, int folder)
         return NULL;
     tracing->pid = pid;
     tracing->folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-    tracing->calls = HASH_TABLE_OF(struct call_file);
+    thread_files_init(&tracing->files, tracing->folder);
     create_timer(tracing);
     presence_init(&tracing->presence);
     tracing->own_child = live_read_parent(tracing->folder) == getpid() ? pid : 0;
@@ -150,15 +144,6 @@ static bool is_late(const struct live_tracing *tracing, pid_t tid)
     return false;
 }
 
-static void close_calls(const struct live_tracing *tracing)
-{
-    for (size_t i = 0; i < tracing->calls.count; i++) {
-        const struct call_file *file = hash_table_at(&tracing->calls, i);
-        if (file->fd >= 0)
-            close(file->fd);
-    }
-}
-
 void live_tracing_destroy(struct live_tracing *tracing)
 {
     if (!tracing)
@@ -172,8 +157,7 @@ void live_tracing_destroy(struct live_tracing *tracing)
         nanosleep(&pause, NULL);
     if (tracing->has_timer)
         timer_delete(tracing->timer);
-    close_calls(tracing);
-    hash_table_deinit(&tracing->calls);
+    thread_files_deinit(&tracing->files);
     presence_deinit(&tracing->presence);
     reader_destroy(tracing->reader);
     if (tracing->folder >= 0)
@@ -212,53 +196,6 @@ static enum psc_status wait_for_stop(struct live_tracing *tracing, pid_t tid, in
             return PSC_ERR_LIMIT;
     }
     return got > 0 && WIFSTOPPED(*ret_status) ? PSC_OK : PSC_ERR_NOT_FOUND;
-}
-
-/* ---- what it waits for ---- */
-
-/* Threads come and go: those that have ended are not missed. */
-static void forget_calls(struct live_tracing *tracing)
-{
-    if (tracing->calls.count < CALL_FILES)
-        return;
-    close_calls(tracing);
-    hash_table_clear(&tracing->calls);
-}
-
-/* In its place, if it was known; or -1. */
-static int open_call(struct live_tracing *tracing, pid_t tid)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "task/%d/syscall", tid);
-    const int fd = openat(tracing->folder, path, O_RDONLY | O_CLOEXEC);
-    struct call_file *file = hash_table_find(&tracing->calls, (uint64_t)tid);
-    if (file && file->fd >= 0)
-        close(file->fd);
-    else if (!file)
-        forget_calls(tracing);
-    if (!file)
-        file = hash_table_add(&tracing->calls, (uint64_t)tid);
-    if (file)
-        file->fd = fd;
-    else if (fd >= 0)
-        close(fd);
-    return file ? fd : -1;
-}
-
-/*
- * Bytes of the text; -1: there is no such thread in the process. One that may not be asked what it
- * does (EPERM) is one all the same, which the stop finds out.
- */
-static ssize_t read_call(struct live_tracing *tracing, pid_t tid, char *ret, size_t size)
-{
-    const struct call_file *known = hash_table_find(&tracing->calls, (uint64_t)tid);
-    ssize_t got = known && known->fd >= 0 ? pread(known->fd, ret, size, 0) : -1;
-    if (known && known->fd >= 0 && (got > 0 || errno != ESRCH))
-        return got > 0 ? got : 0;
-    // It has ended; another thread of the process may have its id by now.
-    const int fd = open_call(tracing, tid);
-    got = fd < 0 ? -1 : pread(fd, ret, size, 0);
-    return fd < 0 || (got < 0 && errno == ESRCH) ? -1 : got > 0 ? got : 0;
 }
 
 /* ---- what is copied ---- */
@@ -398,7 +335,6 @@ static enum psc_status stop_and_copy(struct live_tracing *tracing, const struct 
     // Whoever is stopped can be noted, should it be late.
     if (is_late(tracing, tid) || tracing->late_count == LATE_THREADS)
         return PSC_ERR_LIMIT;
-    choose_pages(tracing, order);
     enum psc_status status = seize(tracing->pid, tid, ret);
     if (status != PSC_OK)
         return status;
@@ -429,34 +365,72 @@ static psc_addr find_waiting_sp(const struct live_delivery *delivery)
     return sp;
 }
 
+/* Which pages are in memory is asked anew in each moment, of the process as it is. */
+static void begin_copies(struct live_tracing *tracing, const struct live_order *order)
+{
+    if (tracing->moment != order->moment || tracing->presence.windows.count > WINDOW_LIMIT)
+        presence_forget(&tracing->presence);
+    tracing->moment = order->moment;
+    (void)find_reader(tracing, order->tid);
+    choose_pages(tracing, order);
+}
+
+/* Asks what it does; false: there is no such thread in the process. */
+static bool read_call(struct live_tracing *tracing, pid_t tid, struct live_delivery *ret)
+{
+    ssize_t size = thread_files_read_call(&tracing->files, tid, ret->call, sizeof(ret->call) - 1);
+    ret->call_size = size > 0 ? (uint32_t)size : 0;
+    ret->call[ret->call_size] = '\0';
+    return size >= 0;
+}
+
+/*
+ * Its memory as it was while it slept. One that wakes up meanwhile and sleeps again, as those do
+ * that wait for the GIL, is copied anew; false: it woke up each time, or runs now.
+ */
+static bool copy_asleep(struct live_tracing *tracing, const struct live_order *order, psc_addr sp,
+                        uint8_t *bytes, struct live_delivery *ret)
+{
+    uint64_t before = order->runs;
+    for (int i = 0; sp && i < ASLEEP_TRIES; i++) {
+        copy_memory(tracing, order, sp, bytes, ret);
+        ret->copied = true;
+        if (!before)
+            return true; // Whoever asked knows the count alone.
+        ret->runs = thread_files_read_runs(&tracing->files, order->tid);
+        if (ret->runs == before || !ret->runs)
+            return true;
+        before = ret->runs;
+        ret->copied = false;
+        ret->runs = 0;
+        sp = read_call(tracing, order->tid, ret) ? find_waiting_sp(ret) : 0;
+    }
+    return false;
+}
+
 /* Of a thread of the process: its text is that of no other one. */
 static enum psc_status take_sample(struct live_tracing *tracing, const struct live_order *order,
                                    uint8_t *bytes, struct live_delivery *ret)
 {
     static const char running[] = "running";
     let_late_go(tracing);
-    ssize_t size = read_call(tracing, order->tid, ret->call, sizeof(ret->call) - 1);
-    ret->call_size = size > 0 ? (uint32_t)size : 0;
-    ret->call[ret->call_size] = '\0';
-    if (size < 0)
+    if (!read_call(tracing, order->tid, ret))
         return PSC_ERR_NOT_FOUND;
-    bool runs = !strncmp(ret->call, running, sizeof(running) - 1);
-    psc_addr sp = order->kind == LIVE_ORDER_COPY ? order->sp : 0;
-    if (order->kind == LIVE_ORDER_CALL && order->copies && !runs)
-        sp = find_waiting_sp(ret);
-    if (order->kind == LIVE_ORDER_CALL && !sp && (!order->stops || !runs))
+    const bool asks = order->kind == LIVE_ORDER_CALL;
+    const bool runs = !strncmp(ret->call, running, sizeof(running) - 1);
+    const psc_addr sp = asks && order->copies && !runs ? find_waiting_sp(ret) : 0;
+    if (asks && !sp && (!order->stops || !runs))
         return PSC_OK;
-    if (tracing->moment != order->moment || tracing->presence.windows.count > WINDOW_LIMIT)
-        presence_forget(&tracing->presence);
-    tracing->moment = order->moment;
-    (void)find_reader(tracing, order->tid);
-    ret->copied = order->kind == LIVE_ORDER_COPY || sp;
-    ret->stopped = !ret->copied;
-    if (ret->stopped)
-        return stop_and_copy(tracing, order, bytes, ret);
-    choose_pages(tracing, order);
-    copy_memory(tracing, order, sp, bytes, ret);
-    return PSC_OK;
+    begin_copies(tracing, order);
+    if (order->kind == LIVE_ORDER_COPY) {
+        copy_memory(tracing, order, order->sp, bytes, ret);
+        ret->copied = true;
+        return PSC_OK;
+    }
+    if (sp && (copy_asleep(tracing, order, sp, bytes, ret) || !order->stops))
+        return PSC_OK;
+    ret->stopped = true;
+    return stop_and_copy(tracing, order, bytes, ret);
 }
 
 void live_tracing_do(struct live_tracing *tracing, const struct live_order *given, uint8_t *bytes,

@@ -193,6 +193,18 @@ def test_more_threads_than_files(tmp_path):
     assert len(weights) >= 201 and min(weights.values()) > 1
 
 
+@pytest.mark.parametrize("files", (240, 330, 420, 512))
+def test_threads_take_the_files_that_there_are(tmp_path, files):
+    """What is kept open to be quick is no more than others leave, whose looks at the process would fail."""
+    output = tmp_path / "out.ndjson"
+    waking = MANY_THREADS.replace("target=time.sleep, args=(600,)", "target=lambda: [threading.Event().wait(.01) for _ in range(60000)]")
+    with living.running([python(), "-c", waking]) as process:
+        result = record("--pid", process.pid, "--idle", "--duration", 1, "--rate", 10, "--output", "ndjson=%s" % output,
+                        through=["prlimit", "--nofile=%d:%d" % (files, files)])
+    assert "its time was over" in result.stderr
+    assert len(read_ndjson(output.read_text())["thread"]) == 201
+
+
 def test_more_threads_than_files_may_be_open():
     with living.running([python(), "-c", MANY_THREADS]) as process:
         result = record("--pid", process.pid, "--idle", "--duration", 1, through=["prlimit", "--nofile=100:100"], codes=(2,))
