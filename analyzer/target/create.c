@@ -42,6 +42,7 @@ static bool copy_options(struct target *target, const struct target_options *opt
         if (copy->core.warning)
             copy->core.warning = arena_strdup(arena, options->core.warning);
         copy->maps_files = options->maps_files;
+        copy->maps_modules = options->maps_modules;
         copy->kept = options->kept;
         copy->find_kept = options->find_kept;
         copy->notes_reads = options->notes_reads;

@@ -201,7 +201,7 @@ static enum target_file_state file_compare(const struct memory_view *memory,
 static bool file_try(const struct target *target, struct target_file *file,
                      const struct memory_view *memory, const char *path)
 {
-    int fd = target_open_mapped(target, path);
+    int fd = target_open_module(target, path);
     if (fd < 0)
         return false;
     struct stat status;
@@ -209,7 +209,7 @@ static bool file_try(const struct target *target, struct target_file *file,
     uint8_t *spare = MAP_FAILED;
     if (!fstat(fd, &status) && status.st_size > 0)
         image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (image != MAP_FAILED && !target->options.maps_files)
+    if (image != MAP_FAILED && !target_maps_modules(target))
         spare = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     close(fd);

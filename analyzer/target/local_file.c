@@ -40,6 +40,17 @@ int target_open_mapped(const struct target *target, const char *path)
     return target->options.maps_files ? fd : foreign_file_copy_to_map(fd);
 }
 
+bool target_maps_modules(const struct target *target)
+{
+    return target->options.maps_files || target->options.maps_modules;
+}
+
+int target_open_module(const struct target *target, const char *path)
+{
+    return target_maps_modules(target) ? target_open_local(target, path)
+                                       : target_open_mapped(target, path);
+}
+
 int target_open_folder(const struct target *target, const char *path, char *ret, size_t size)
 {
     const char *roots[] = {target->options.sysroot,

@@ -198,7 +198,8 @@ struct target_options {
         uint32_t user;
         uint32_t group;
     } core;
-    bool maps_files; /**< Not copied: whoever calls handles SIGBUS. */
+    bool maps_files;   /**< Not copied: whoever calls handles SIGBUS. */
+    bool maps_modules; /**< The same, of the files of modules alone. */
     /**
      * What is known of files that other targets had, or NULL: fills all but the path and the
      * build-id of a file that is one of them.
@@ -410,6 +411,10 @@ bool target_file_is_whole(const struct target_file *file);
 int target_open_local(const struct target *target, const char *path);
 /** The same, to be mapped: a copy that cannot become shorter, unless the options do without. */
 int target_open_mapped(const struct target *target, const char *path);
+/** The same of a module's own file. */
+int target_open_module(const struct target *target, const char *path);
+/** Whether that is no copy. */
+bool target_maps_modules(const struct target *target);
 /**
  * Opens a folder of the target where it is on this machine (below the sysroot, below the root of
  * the process, here), for the names in it.

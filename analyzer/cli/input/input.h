@@ -39,6 +39,12 @@ void input_deinit(struct input *input);
  */
 void shrunk_files_watch(void);
 
+/**
+ * Instead of that, for who works for long: what is missing of such a file reads as zeros from then
+ * on, as it does in a copy. To be called where it is read: a child has its own handlers.
+ */
+void shrunk_files_fill(void);
+
 /** How messages name a path: "-" is standard input. */
 const char *input_name(const char *path);
 

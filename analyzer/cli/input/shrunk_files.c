@@ -1,6 +1,7 @@
 #include "input.h"
 #include "messages.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -8,12 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Room for a line of /proc/self/maps: numbers and a path. */
 #define LINE_SIZE (PATH_MAX + 128)
 
-/* Only what signal-safety(7) lists is called below. */
+/* For the handler. */
+static uintptr_t page_size;
+
+/* Only what signal-safety(7) lists is called below, and mmap(2), which is a system call alone. */
 
 static void say(const char *text)
 {
@@ -93,9 +98,34 @@ static void end_program(int number, siginfo_t *info, void *context)
     _exit(EXIT_NOTHING);
 }
 
-void shrunk_files_watch(void)
+/* A page of zeros in its place, which can only be read: of memory that was to be written, and for
+   which there was no room, SIGSEGV comes next. */
+static void fill_page(int number, siginfo_t *info, void *context)
 {
-    struct sigaction action = {.sa_sigaction = end_program, .sa_flags = SA_SIGINFO};
+    const int error = errno;
+    uintptr_t address = (uintptr_t)info->si_addr & ~(page_size - 1);
+    (void)context;
+    if (info->si_code != BUS_ADRERR ||
+        mmap((void *)address, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED)
+        signal(number, SIG_DFL);
+    errno = error;
+}
+
+static void handle(void (*handler)(int number, siginfo_t *info, void *context))
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
+}
+
+void shrunk_files_watch(void)
+{
+    handle(end_program);
+}
+
+void shrunk_files_fill(void)
+{
+    page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    handle(fill_page);
 }

@@ -1,9 +1,11 @@
 /* The two halves of a recording: orders and copies are in memory that both have. */
 #include "tracing.h"
 #include "base.h"
+#include "input.h"
 #include "live.h"
 #include "messages.h"
 #include "sandbox.h"
+#include "target.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -178,8 +180,12 @@ struct begun {
 
 static int begin(void *context)
 {
+    // The process has them mapped, too: they are as good as copies, and cost nothing.
+    static const struct target_options options = {.maps_modules = true};
     const struct begun *begun = context;
     const struct tracing_task *task = begun->task;
+    task->record->open = &options;
+    shrunk_files_fill();
     if (getpid() == begun->tracer) {
         // There is no other one.
         sandbox_begin_tracing();

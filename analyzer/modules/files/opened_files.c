@@ -61,7 +61,7 @@ static struct Elf *open_own(struct module *module)
     if (module->file->spare)
         return elf_file_of_bytes(module->file->spare, module->file->size);
     struct Elf *elf =
-        elf_file_open(target_open_mapped(module->owner->target, module->file->local_path));
+        elf_file_open(target_open_module(module->owner->target, module->file->local_path));
     if (elf && elf_file_bytes(elf).size != module->image_size) {
         elf_file_close(elf); /* Replaced since target_file_open() looked at it. */
         elf = NULL;

@@ -78,6 +78,28 @@ def test_module_that_becomes_shorter(tmp_path):
     assert said
 
 
+@pytest.mark.skipif(analyzer.SANITIZED, reason="the sanitizer handles the signal")
+def test_module_of_a_recorded_process_that_becomes_shorter(tmp_path):
+    """The recording goes on, and what there is of it is written. The process waits in the C library for good."""
+    many = "".join("void function_%d(void) {}\n" % number for number in range(10000))
+    (tmp_path / "many.c").write_text(many + "#include <unistd.h>\nvoid rest(void) { write(1, \"ready\\n\", 6); pause(); }\n")
+    (tmp_path / "main.c").write_text("#include <dlfcn.h>\nint main(int argc, char **argv) {\n  (void)argc;\n"
+                                     "  ((void (*)(void))dlsym(dlopen(argv[1], RTLD_NOW), \"rest\"))();\n}\n")
+    cores.compile_c([str(tmp_path / "many.c")], str(tmp_path / "many.so"), "-O0", "-shared", "-fPIC")
+    cores.compile_c([str(tmp_path / "main.c")], str(tmp_path / "main"), "-ldl")
+    shortened = 0
+    for i in range(8):
+        library = shutil.copy(tmp_path / "many.so", tmp_path / ("many.%d.so" % i))
+        output = tmp_path / ("stacks.%d" % i)
+        with living.running([tmp_path / "main", library]) as process:
+            code, errors = shorten_while_mapped(library, "record", "--idle", "--pid", process.pid, "--duration", "0.5",
+                                                "--output", "collapsed=%s" % output)
+            assert code in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL), errors
+            assert "shorter" not in errors and output.read_text().strip()
+            shortened += not os.path.getsize(library)
+    assert shortened
+
+
 def test_source_that_becomes_shorter(tmp_path):
     """It is copied, not mapped: what is there is shown."""
     source = tmp_path / "program.py"
