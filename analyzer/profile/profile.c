@@ -340,3 +340,40 @@ uint32_t profile_add_thread(struct profile *profile, const struct profile_thread
         profile->threads[number] = *thread;
     return number;
 }
+
+/* ---- how long threads stood ---- */
+
+/* Of each power of two, so many parts. */
+#define STOP_PARTS UINT64_C(32)
+/* The shortest stops are not told apart: what is less than so many nanoseconds. */
+#define STOP_UNIT UINT64_C(256)
+
+/* The first length behind those of a part. */
+static uint64_t end_of_part(size_t part)
+{
+    const uint64_t within = part % STOP_PARTS, power = part / STOP_PARTS;
+    return (STOP_PARTS + within + 1) * STOP_UNIT / STOP_PARTS << power;
+}
+
+void profile_count_stop(struct profile_counts *counts, uint64_t nanoseconds)
+{
+    size_t part = 0;
+    if (nanoseconds >= STOP_UNIT) {
+        const size_t power = (size_t)(63 - __builtin_clzll(nanoseconds / STOP_UNIT));
+        part = power * STOP_PARTS + (nanoseconds >> power) / (STOP_UNIT / STOP_PARTS) % STOP_PARTS;
+    }
+    counts->stood[part < PROFILE_STOPS ? part : PROFILE_STOPS - 1]++;
+    counts->stood_ns += nanoseconds;
+    counts->stops++;
+}
+
+uint64_t profile_median_stop(const struct profile_counts *counts)
+{
+    uint64_t seen = 0;
+    for (size_t i = 0; i < PROFILE_STOPS; i++) {
+        seen += counts->stood[i];
+        if (seen && 2 * seen >= counts->stops)
+            return end_of_part(i) - 1;
+    }
+    return 0;
+}

@@ -108,6 +108,9 @@ struct profile_sample {
     uint32_t weight;
 };
 
+/** Lengths of stops that are counted apart: each is at most a 32nd more than the one before. */
+#define PROFILE_STOPS 832
+
 /** How well it went. */
 struct profile_counts {
     uint64_t wanted;   /**< Moments at which samples were to be taken. */
@@ -119,11 +122,10 @@ struct profile_counts {
     uint64_t partial;  /**< Of those, with a gap in their stack. */
     uint64_t repeated; /**< Of those, of threads that had not run and were left alone. */
     uint64_t stops;    /**< How often a thread was stopped. */
-    /** How long: stops that took up to 2^i microseconds, and not up to 2^(i-1). */
-    uint64_t stood[24];
-    uint64_t stood_ns;   /**< In all. */
-    uint64_t start_ns;   /**< Processor time of the sampler before the first moment. */
-    uint64_t sampler_ns; /**< And from then on. */
+    uint64_t stood[PROFILE_STOPS]; /**< How long, see profile_count_stop(). */
+    uint64_t stood_ns;             /**< In all. */
+    uint64_t start_ns;             /**< Processor time of the sampler before the first moment. */
+    uint64_t sampler_ns;           /**< And from then on. */
 };
 
 struct profile_table; /* The lookup of equal items; private. */
@@ -240,5 +242,10 @@ PSC_MUST_CHECK bool profile_unfold(const struct profile *profile, uint32_t stack
  */
 void profile_frame_text(const struct profile *profile, uint32_t frame, bool lines,
                         struct text *ret);
+
+/** Counts a stop of a thread. */
+void profile_count_stop(struct profile_counts *counts, uint64_t nanoseconds);
+/** Nanoseconds that half of all stops did not exceed, at most a 32nd too much; 0: none. */
+uint64_t profile_median_stop(const struct profile_counts *counts);
 
 #endif

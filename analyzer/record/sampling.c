@@ -93,17 +93,6 @@ static uint32_t flags_of(const struct trace_thread *trace, const struct capture_
     return flags;
 }
 
-/* Stops of up to 2^i microseconds. */
-static void count_stop(struct profile_counts *counts, uint64_t stood)
-{
-    size_t bucket = 0;
-    while (bucket + 1 < PSC_ARRAY_SIZE(counts->stood) && stood > (UINT64_C(1000) << bucket))
-        bucket++;
-    counts->stood[bucket]++;
-    counts->stood_ns += stood;
-    counts->stops++;
-}
-
 /* Whether its sample is wanted, now that it is known what it did. */
 static bool is_wanted(const struct record_options *options, uint32_t flags)
 {
@@ -132,7 +121,7 @@ static enum psc_status take_sample(struct moment *moment, struct recorded_thread
     enum psc_status status = capture_session_sample(process->session, &sample, err);
     thread->was_stopped = sample.stood != 0;
     if (sample.stood)
-        count_stop(&profile->counts, sample.stood);
+        profile_count_stop(&profile->counts, sample.stood);
     if (status == PSC_ERR_MEMORY)
         return status;
     if (status == PSC_ERR_NOT_FOUND && !recording->options->no_pause) {

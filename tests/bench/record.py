@@ -116,7 +116,7 @@ def count_looks(name, text, output, threads):
     """(looks, more about them)"""
     if name.startswith("pystack-core"):
         moments = re.search(r"(\d+) moments wanted, (\d+) taken, (\d+) late, (\d+) lost; .*?, (\d+) failed", text)
-        stands = re.search(r"up to (\d+) us in the median", text)
+        stands = re.search(r"up to ([\d.]+) us in the median", text)
         steady = re.search(r"([\d.]+) ms of processor time a moment", text)
         if not moments:
             return 0, text.strip()[-80:]

@@ -46,18 +46,6 @@ int record_write(const struct record_request *request, const struct profile *pro
     return code;
 }
 
-/* The shortest time that half of all stops did not exceed, in microseconds. */
-static uint64_t median_stop(const struct profile_counts *counts)
-{
-    uint64_t seen = 0;
-    for (size_t i = 0; i < sizeof(counts->stood) / sizeof(counts->stood[0]); i++) {
-        seen += counts->stood[i];
-        if (2 * seen >= counts->stops)
-            return UINT64_C(1) << i;
-    }
-    return 0;
-}
-
 static const char *end_text(enum record_end end)
 {
     switch (end) {
@@ -86,9 +74,9 @@ void record_tell_counts(const struct record_request *request, const struct profi
         fputs("pystack-core: no thread ran; --idle records those that wait, too\n", stderr);
     if (counts->stops)
         fprintf(stderr,
-                "pystack-core: %" PRIu64 " stops of a thread, up to %" PRIu64
-                " us in the median, %.0f us on average; %.3f ms of processor time a moment\n",
-                counts->stops, median_stop(counts),
+                "pystack-core: %" PRIu64 " stops of a thread, up to %.1f us in the median, %.0f us "
+                                         "on average; %.3f ms of processor time a moment\n",
+                counts->stops, (double)profile_median_stop(counts) / 1e3,
                 (double)counts->stood_ns / 1e3 / (double)counts->stops,
                 (double)counts->sampler_ns / 1e6 / (double)(counts->taken ? counts->taken : 1));
 }

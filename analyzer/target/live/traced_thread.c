@@ -183,17 +183,14 @@ void live_tracing_rest(struct live_tracing *tracing)
 static enum psc_status wait_for_stop(struct live_tracing *tracing, pid_t tid, int *ret_status)
 {
     int64_t since = live_now();
-    pid_t got = wait_for_thread(tracing, tid, ret_status, WNOHANG);
-    while (!got) {
-        // One timer for all waits of a moment: it ticks until the end of that.
-        set_timer(tracing, STOP_LIMIT_NANOSECONDS / 2);
-        got = wait_for_thread(tracing, tid, ret_status, 0);
-        if (got > 0 || (got < 0 && errno != EINTR))
-            break;
+    pid_t got = wait_for_thread(tracing, tid, ret_status, 0);
+    while (got < 0 && errno == EINTR) {
         // It may have stopped just now.
         got = wait_for_thread(tracing, tid, ret_status, WNOHANG);
         if (!got && live_now() - since > STOP_LIMIT_NANOSECONDS)
             return PSC_ERR_LIMIT;
+        if (!got)
+            got = wait_for_thread(tracing, tid, ret_status, 0);
     }
     return got > 0 && WIFSTOPPED(*ret_status) ? PSC_OK : PSC_ERR_NOT_FOUND;
 }
@@ -339,6 +336,8 @@ static enum psc_status stop_and_copy(struct live_tracing *tracing, const struct 
     if (status != PSC_OK)
         return status;
     int stopped = 0;
+    // One timer for all waits of a moment, which ends them: it ticks until the end of that.
+    set_timer(tracing, STOP_LIMIT_NANOSECONDS / 2);
     int64_t since = live_now();
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
         return PSC_ERR_NOT_FOUND;

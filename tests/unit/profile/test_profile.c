@@ -146,6 +146,30 @@ static void test_dropped_samples_leave_the_tables(void **state)
     assert_int_equal(profile_add_stack(profile, 0, add_frame(profile, "main", 1)), stack);
 }
 
+static uint64_t median_of(const uint64_t *stops, size_t count)
+{
+    struct profile_counts counts = {0};
+    for (size_t i = 0; i < count; i++)
+        profile_count_stop(&counts, stops[i]);
+    assert_int_equal(counts.stops, count);
+    return profile_median_stop(&counts);
+}
+
+/* A median is told to a 32nd, and never as less than it is. */
+static void test_median_of_stops(void **state)
+{
+    (void)state;
+    for (uint64_t stood = 1; stood < UINT64_C(8000000000); stood += 1 + stood / 29) {
+        uint64_t median = median_of(&stood, 1);
+        assert_true(median >= stood && (stood < 256 || median <= stood + stood / 32));
+    }
+    assert_int_equal(median_of(NULL, 0), 0);
+    const uint64_t stops[] = {61000, 59000, 59000, 900000, 100};
+    assert_in_range(median_of(stops, PSC_ARRAY_SIZE(stops)), 59000, 60999);
+    const uint64_t endless = UINT64_MAX;
+    assert_true(median_of(&endless, 1) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_unfolding_a_deep_stack),
         cmocka_unit_test(test_samples_come_back_in_order),
         cmocka_unit_test(test_dropped_samples_leave_the_tables),
+        cmocka_unit_test(test_median_of_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
