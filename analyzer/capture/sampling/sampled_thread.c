@@ -11,7 +11,7 @@
 /* Bytes that are kept of the stacks of all threads, and of what was made of them. */
 #define WALKED_LIMIT ((size_t)64 * 1024 * 1024)
 /* Samples for which a page is copied that none of them wanted. */
-#define PAGE_AGE 16
+#define PAGE_AGE 4
 
 static enum psc_status join_python(struct capture_session *session, struct captured_thread *thread)
 {

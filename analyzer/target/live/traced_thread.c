@@ -436,7 +436,11 @@ void live_tracing_do(struct live_tracing *tracing, const struct live_order *give
                      struct live_delivery *ret)
 {
     // Copied, and read once: whoever gives it may change it meanwhile.
-    struct live_order order = *given;
+    struct live_order order;
+    memcpy(&order, given, offsetof(struct live_order, pages));
+    __asm__ volatile("" : : "r"(&order) : "memory");
+    if (order.page_count <= LIVE_SAMPLE_PAGES)
+        memcpy(order.pages, given->pages, order.page_count * sizeof(*order.pages));
     __asm__ volatile("" : : "r"(&order) : "memory");
     struct live_delivery *delivery = &tracing->delivery;
     struct psc_error why = {0};
