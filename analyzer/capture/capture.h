@@ -81,6 +81,8 @@ size_t capture_session_size(const struct capture_session *session);
 void capture_session_let_late_go(struct capture_session *session);
 /** See live_has_late(). */
 bool capture_session_has_late(const struct capture_session *session);
+/** A thread has ended: nothing of it is kept. */
+void capture_session_forget(struct capture_session *session, int32_t tid);
 /** Begins a moment. */
 PSC_MUST_CHECK enum psc_status capture_session_begin(struct capture_session *session,
                                                      struct psc_error *err);

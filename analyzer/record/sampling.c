@@ -40,7 +40,10 @@ static void end_threads(struct moment *moment)
     const struct thread_table *table = &moment->process->threads;
     for (size_t i = 0; i < table->count; i++) {
         const struct recorded_thread *thread = &table->items[i];
-        if (thread->listed || !thread->number)
+        if (thread->listed)
+            continue;
+        capture_session_forget(moment->process->session, thread->tid);
+        if (!thread->number)
             continue;
         profile->threads[thread->number].end = moment->time;
         profile->threads[thread->number].ended = true;

@@ -43,7 +43,8 @@ struct outer_cut {
 /** What the last samples of a thread tell of the next one. */
 struct known_thread {
     uint64_t tid;
-    uint64_t moment;             /**< The last one in which it was sampled. */
+    uint64_t moment; /**< The last one in which it was sampled. */
+    bool ended;
     struct known_sample *sample; /**< The last one, if that may come again; or NULL. */
     uint32_t vain;               /**< How often that was kept and did not come again, in a row. */
     psc_addr thread_pointer;     /**< 0: it was never stopped. */
@@ -66,6 +67,7 @@ struct capture_session {
     struct hash_table known;     /**< struct known_thread */
     uint64_t moment;             /**< The number of this one. */
     size_t sweep_at;             /**< So many known threads may be too many. */
+    size_t ended_count;          /**< Of them, those that have ended. */
     size_t kept_size;            /**< Bytes of all known samples. */
     size_t walked_size;          /**< Bytes of what all last walks and merges have left. */
     struct trace_thread *thread; /**< Of the last sample. */

@@ -289,11 +289,11 @@ enum psc_status sampling_list_python(struct capture_session *session)
 static void forget_old_threads(struct capture_session *session)
 {
     struct hash_table kept = HASH_TABLE_OF(struct known_thread);
-    if (session->known.count < session->sweep_at)
+    if (session->known.count < session->sweep_at && session->ended_count < KNOWN_LEAST)
         return;
     for (size_t i = 0; i < session->known.count; i++) {
         struct known_thread *known = hash_table_at(&session->known, i);
-        bool wanted = session->moment - known->moment < KNOWN_MOMENTS;
+        bool wanted = !known->ended && session->moment - known->moment < KNOWN_MOMENTS;
         struct known_thread *added = wanted ? hash_table_add(&kept, known->tid) : NULL;
         if (added) {
             *added = *known;
@@ -305,6 +305,18 @@ static void forget_old_threads(struct capture_session *session)
     hash_table_deinit(&session->known);
     session->known = kept;
     session->sweep_at = 2 * kept.count + KNOWN_LEAST;
+    session->ended_count = 0;
+}
+
+void capture_session_forget(struct capture_session *session, int32_t tid)
+{
+    struct known_thread *known = hash_table_find(&session->known, (uint64_t)tid);
+    if (!known || known->ended)
+        return;
+    known_sample_forget(session, known);
+    sampling_forget_walk(session, known);
+    known->ended = true;
+    session->ended_count++;
 }
 
 enum psc_status capture_session_begin(struct capture_session *session, struct psc_error *err)
@@ -340,6 +352,11 @@ struct known_thread *sampling_know_thread(struct capture_session *session, int32
     struct known_thread *known = hash_table_find(&session->known, (uint64_t)tid);
     if (!known && (known = hash_table_add(&session->known, (uint64_t)tid)))
         known->stack_size = FIRST_STACK;
+    if (known && known->ended) {
+        // Another thread has its id.
+        session->ended_count--;
+        *known = (struct known_thread){.tid = known->tid, .stack_size = FIRST_STACK};
+    }
     if (known)
         known->moment = session->moment;
     return known;
