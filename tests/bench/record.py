@@ -112,7 +112,7 @@ def commands(program, peers, place, pid, rate, output):
             "--collapsed", "-o", place.inside(output))
 
 
-def count_looks(name, text, output, threads):
+def count_looks(name, text, threads):
     """(looks, more about them)"""
     if name.startswith("pystack-core"):
         moments = re.search(r"(\d+) moments wanted, (\d+) taken, (\d+) late, (\d+) lost; .*?, (\d+) failed", text)
@@ -130,9 +130,9 @@ def count_looks(name, text, output, threads):
         found = re.search(r"Samples: (\d+) Errors: (\d+)", text)
         return (int(found.group(1)) // threads, "(errors %s)" % found.group(2)) if found else (0, "")
     if name == "austinp":
-        with contextlib.suppress(OSError), open(output, errors="replace") as file:
-            return sum(line.startswith("P") for line in file) // threads, ""
-        return 0, ""
+        # Since 4.0 the file is binary; it tells what it took of each thread.
+        told = re.search(r"Error rate[ .]*(\d+)/(\d+)", re.sub(r"\x1b\[[\d;]*m", "", text))
+        return (int(told.group(2)) // threads, "(errors %s of %s)" % told.groups()) if told else (0, "")
     found = re.search(r"Captured ([\d,]+) samples", text)
     errors = re.search(r"[Ee]rror rate: ([\d.]+)", text)
     return (int(found.group(1).replace(",", "")) if found else 0), "(errors %s %%)" % (
@@ -183,7 +183,7 @@ def compare(program, peers, place, folder, cell):
                     before = rate_alone(cells)
                     cpu, text, work = run(command, cells)
                     alone = statistics.mean([before, rate_alone(cells)])
-                    looks, more = count_looks(name, text, output, working + waiting)
+                    looks, more = count_looks(name, text, working + waiting)
                     if not looks:
                         more = "FAILED: " + " / ".join(text.strip().splitlines()[-3:])
                     cost = cpu / looks if looks else 0
