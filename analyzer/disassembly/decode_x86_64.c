@@ -327,6 +327,7 @@ static void convert(csh handle, const cs_insn *from, struct instruction *ret)
 const struct decoded_machine decoded_x86_64 = {.machine = EM_X86_64,
                                                .arch = CS_ARCH_X86,
                                                .mode = CS_MODE_64,
+                                               .decode_common = x86_decode_common,
                                                .convert = convert,
                                                .explain = x86_explain,
                                                .explain_unknown = x86_explain_unknown,

@@ -42,8 +42,8 @@ void disassembler_close(struct disassembler *disassembler)
     free(disassembler);
 }
 
-bool disassembler_decode(struct disassembler *disassembler, const uint8_t *bytes, size_t size,
-                         uint64_t address, struct instruction *ret)
+bool disassembler_decode_any(struct disassembler *disassembler, const uint8_t *bytes, size_t size,
+                             uint64_t address, struct instruction *ret)
 {
     uint64_t at = address;
     *ret = (struct instruction){.address = address};
@@ -52,4 +52,12 @@ bool disassembler_decode(struct disassembler *disassembler, const uint8_t *bytes
     ret->size = (uint8_t)disassembler->scratch->size;
     disassembler->machine->convert(disassembler->handle, disassembler->scratch, ret);
     return true;
+}
+
+bool disassembler_decode(struct disassembler *disassembler, const uint8_t *bytes, size_t size,
+                         uint64_t address, struct instruction *ret)
+{
+    *ret = (struct instruction){.address = address};
+    return disassembler->machine->decode_common(bytes, size, ret) ||
+           disassembler_decode_any(disassembler, bytes, size, address, ret);
 }

@@ -13,4 +13,8 @@ struct disassembler {
     cs_insn *scratch;
 };
 
+/** disassembler_decode() by capstone alone. */
+bool disassembler_decode_any(struct disassembler *disassembler, const uint8_t *bytes, size_t size,
+                             uint64_t address, struct instruction *ret);
+
 #endif

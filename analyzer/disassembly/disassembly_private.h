@@ -13,6 +13,8 @@ struct decoded_machine {
     uint16_t machine; /**< e_machine */
     cs_arch arch;
     cs_mode mode;
+    /** Reads what is simple without capstone, from `ret`'s address on; false: it is not. */
+    bool (*decode_common)(const uint8_t *bytes, size_t size, struct instruction *ret);
     /** Fills `ret`, whose address and size are set. */
     void (*convert)(csh handle, const cs_insn *from, struct instruction *ret);
     /** Fills `ret`, zeroed but for its size and with alignment 1; its text is made from `syntax`.
@@ -44,6 +46,7 @@ bool x86_begins_with(const char *name, const char *const *beginnings, size_t cou
 /** Of the string instructions; SSE's movsd has the same name as one of them. */
 bool x86_is_string(unsigned id);
 bool x86_uses_vectors(const cs_x86 *x86);
+bool x86_decode_common(const uint8_t *bytes, size_t size, struct instruction *ret);
 struct operand x86_convert_operand(const cs_x86_op *from, uint64_t next);
 void x86_explain(csh handle, const cs_insn *from, struct explained_instruction *ret);
 bool x86_explain_unknown(const uint8_t *bytes, size_t size, struct explained_instruction *ret);

@@ -14,6 +14,8 @@
 struct import_uses {
     uint64_t stubs[STUB_LIMIT];
     size_t stub_count;
+    uint64_t first_stub; /**< The lowest, */
+    uint64_t last_stub;  /**< and the highest. */
     uint64_t slots[STUB_LIMIT];
     size_t slot_count;
     uint64_t calls[CALL_LIMIT];
@@ -37,6 +39,22 @@ static void find_slots(const struct code_image *image, struct import_uses *uses)
     }
 }
 
+static void add_stub(struct import_uses *uses, uint64_t address)
+{
+    if (!uses->stub_count || address < uses->first_stub)
+        uses->first_stub = address;
+    if (!uses->stub_count || address > uses->last_stub)
+        uses->last_stub = address;
+    uses->stubs[uses->stub_count++] = address;
+}
+
+/** Most of what is called is none, and far from them. */
+static bool is_stub(const struct import_uses *uses, uint64_t address)
+{
+    return address >= uses->first_stub && address <= uses->last_stub &&
+           holds(uses->stubs, uses->stub_count, address);
+}
+
 /** Where the stubs begin that jump through the slots. */
 static void find_stubs(const struct code_image *image, const struct elf_load *segment,
                        struct import_uses *uses)
@@ -50,7 +68,7 @@ static void find_stubs(const struct code_image *image, const struct elf_load *se
         if (!holds(uses->slots, uses->slot_count, jump.target))
             continue;
         for (size_t k = 0; k < abi->stub_lead_count; k++)
-            uses->stubs[uses->stub_count++] = code.address + jump.offset - abi->stub_leads[k];
+            add_stub(uses, code.address + jump.offset - abi->stub_leads[k]);
     }
 }
 
@@ -82,7 +100,7 @@ static void scan_calls(struct code_image *image, const struct elf_load *segment,
         struct code_function *function = code_find_function(image, call.target);
         if (function && function->start == call.target)
             function->called = true;
-        if (holds(uses->stubs, uses->stub_count, call.target))
+        if (is_stub(uses, call.target))
             add_call(uses, code.address + call.offset);
     }
     for (size_t at = 0; image->abi->find_reference(&code, at, REFERENCE_CALL_SLOT, &call);
