@@ -6,7 +6,7 @@ import pytest
 
 import analyzer
 import cores
-from test_ci import ci, has_pytest, leaves_cores
+from ci_runs import ci, has_pytest, leaves_cores
 
 
 def test_github(tmp_path):

@@ -44,8 +44,8 @@ CAUSES = {
     "seccomp": (DIES, ABORTS + "test_system_calls_of_python trap", ABORTS + "test_system_calls_of_python kill"),
     "sent": (DIES, ABORTS + "test_killed_from_outside wait", ABORTS + "test_abort_alone raise"),
     "snapshot": (DIES, CRASH + "test_a_living_program_did_not_crash alive", CRASH + "test_headline callbacks"),
-    "out-of-memory": ("ci/test_ci.py::test_lack_of_memory out-of-memory", NO_CORE,
-                      "ci/test_ci.py::test_lack_of_memory None", "the kernel alone says it, of any program"),
+    "out-of-memory": ("ci/test_ci_deaths.py::test_lack_of_memory out-of-memory", NO_CORE,
+                      "ci/test_ci_deaths.py::test_lack_of_memory None", "the kernel alone says it, of any program"),
     "other": (DIES, IN_PYTHON + " abort", FAULTS + " aligned"),
 }
 

@@ -136,7 +136,7 @@ SLEEPERS = {
     "tests/cases/programs/sleepers.py", "tests/cases/programs/one_holder.py", "tests/cases/record/compare_samples.c",
     "testdata/demo/train.py",
     "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/bench/record.py",
-    "tests/cases/ci/test_ci.py",
+    "tests/cases/ci/test_ci_deaths.py",
     "tests/accuracy/wheels/wheels.py", "tests/fuzz/mutants/subjects.c"}
 
 
