@@ -63,7 +63,7 @@ static struct psc_exit describe(const struct descendant *process,
                       : *process->name    ? process->name
                                           : NULL;
     exit.working_directory = process->working_directory;
-    exit.test = process->in_test ? process->test : NULL;
+    exit.test = process->in_test || process->cut_short ? process->test : NULL;
     exit.worker = process->worker;
     exit.known_by = process->known_by;
     exit.without_core = find_reason(process, pattern);

@@ -18,8 +18,8 @@
 #define KILL_SECONDS 5.
 /* pytest's own statuses end with this one (_pytest/config/__init__.py, ExitCode). */
 #define PYTEST_LAST_STATUS 5
-/* A test that was seen so shortly before the end was not over. */
-#define TEST_SECONDS 0.1
+/* Of an interrupted session, whose variable of the test stays. */
+#define PYTEST_INTERRUPTED 2
 
 static const int passed_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -110,17 +110,18 @@ static bool is_violent(int number)
 
 /*
  * pytest ends with statuses of its own when all tests are over, having told how they went, and a
- * worker of pytest-xdist with 0; another status, or an end in the midst of a test without a word,
- * is os._exit() or the like.
+ * worker of pytest-xdist with 0; another status (but for pytest.exit(), behind which its session is
+ * over), or an end in the midst of a test without a word, is os._exit() or the like.
  */
 static bool is_test_exit(const struct descendant *process)
 {
     int status = WEXITSTATUS(process->status);
     if (!status || !process->test || process->forked)
         return false;
-    return process->worker || status > PYTEST_LAST_STATUS ||
-           (process->in_test && process->wrote_nothing &&
-            process->end - process->test_seen < TEST_SECONDS);
+    if (process->worker || process->session_over)
+        return process->worker;
+    return status > PYTEST_LAST_STATUS ||
+           (process->cut_short && (status != PYTEST_INTERRUPTED || process->session_seen));
 }
 
 static bool is_death(const struct ci_run *run, const struct descendant *process)

@@ -17,6 +17,9 @@
 /* A look every so many milliseconds; of many processes it takes longer. */
 #define PAUSE_MILLISECONDS 20
 #define PAUSE_LIMIT        500
+/* In between those that run tests are looked at, so many at most. */
+#define TEST_MILLISECONDS 3
+#define TESTED_LIMIT      16u
 
 struct descendants *descendants_create(descendant_fn *ended, void *context)
 {
@@ -150,6 +153,34 @@ static void take_gone(struct descendants *all)
             descendants_find_end(all, i);
 }
 
+/* Which tests they are at; false: none runs any. */
+static bool look_at_tests(struct descendants *all)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < all->count && looked < TESTED_LIMIT; i++) {
+        struct descendant *process = &all->items[i];
+        if (!last_test_is_near(process))
+            continue;
+        looked++;
+        (void)process_written_read(process);
+        last_test_read(process, descendants_now());
+    }
+    return looked;
+}
+
+/* poll(2), with looks at tests in between. */
+static int poll_and_look(struct descendants *all, struct pollfd *fds, size_t count,
+                         int milliseconds)
+{
+    while (milliseconds > TEST_MILLISECONDS && look_at_tests(all)) {
+        int ready = poll(fds, count, TEST_MILLISECONDS);
+        if (ready)
+            return ready;
+        milliseconds -= TEST_MILLISECONDS;
+    }
+    return poll(fds, count, milliseconds);
+}
+
 bool descendants_wait(struct descendants *all, int fd, int milliseconds)
 {
     struct pollfd fds[POLLED_LIMIT + 2] = {{.fd = fd, .events = POLLIN},
@@ -158,7 +189,7 @@ bool descendants_wait(struct descendants *all, int fd, int milliseconds)
     for (size_t i = 0; i < all->count && i < POLLED_LIMIT; i++)
         if (all->items[i].pidfd >= 0)
             fds[count++] = (struct pollfd){.fd = all->items[i].pidfd, .events = POLLIN};
-    if (poll(fds, count, milliseconds) < 0)
+    if (poll_and_look(all, fds, count, milliseconds) < 0)
         return false;
     if (fds[1].revents)
         process_events_take(all);

@@ -43,11 +43,18 @@ struct descendant {
     char *test;           /**< PYTEST_CURRENT_TEST that it has set itself, as it was seen last. */
     char *worker;         /**< PYTEST_XDIST_WORKER, the same. */
     double test_seen;
-    uint64_t written_in_test; /**< `written` just before that. */
+    uint64_t written_in_test; /**< `written` just before that, */
+    double used_in_test;      /**< and the seconds of processors that it had used. */
+    bool session_seen;        /**< It has set PYTEST_VERSION itself, as pytest does from 8.2 on: */
+    bool session_over;        /**< what that stands for has returned. */
     bool forked;  /**< It runs what its parent runs: it was forked, and has not called exec. */
     bool in_test; /**< At the last look there was a test. */
     /* The end */
-    bool wrote_nothing;   /**< Since the test was seen last; false also where that is not known. */
+    /**
+     * Since the test was seen last it has used less of a processor than an interpreter needs to
+     * end, and has not said how the tests went; false also where that is not known.
+     */
+    bool cut_short;
     bool signalled;       /**< It was told to end by this program. */
     bool ended;           /**< It is dead. */
     double end;           /**< When that was seen. */

@@ -60,6 +60,8 @@ void process_forget_program(struct descendant *process);
 void process_name_take(struct descendant *process, const struct process_stat *stat);
 /** How much it has written (proc_pid_io(5)). false: that is not told. */
 bool process_written_read(struct descendant *process);
+/** Seconds of processors that it has used, of a zombie, too. 0: that is not told. */
+double process_used(pid_t pid);
 /** Reads what may have changed since the last look. */
 void process_facts_read(struct descendant *process, const struct process_stat *stat);
 
@@ -67,6 +69,10 @@ void process_facts_read(struct descendant *process, const struct process_stat *s
 
 /** Looks which test it is at, if it has set one itself. */
 void last_test_read(struct descendant *process, double now);
+/** Whether it is worth to look at it often. */
+bool last_test_is_near(const struct descendant *process);
+/** descendant's cut_short. @param is_there  nobody has waited for it. */
+bool last_test_was_cut_short(struct descendant *process, bool is_there, double now);
 
 /* ---- kill_counters.c ---- */
 

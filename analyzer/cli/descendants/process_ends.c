@@ -75,11 +75,9 @@ void descendants_find_end(struct descendants *all, size_t index)
     pid_t pid = process->pid;
     bool is_there =
         process_stat_read(pid, &stat) && (!process->started || stat.started == process->started);
-    if (is_there) {
+    process->cut_short = last_test_was_cut_short(process, is_there, descendants_now());
+    if (is_there)
         process_name_take(process, &stat);
-        process->wrote_nothing =
-            process_written_read(process) && process->written == process->written_in_test;
-    }
     if (waitpid(pid, &status, WNOHANG) == pid) {
         descendants_end(all, index, status, "wait");
         return;

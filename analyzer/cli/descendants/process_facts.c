@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARGUMENTS_LIMIT ((size_t)128 * 1024)
@@ -91,7 +92,7 @@ static void forget_image(struct descendant *process)
     process->memory = -1;
     process->environment = 0;
     process->tries = 0;
-    process->in_test = false;
+    process->in_test = process->session_seen = process->session_over = false;
 }
 
 static void read_image(struct descendant *process)
@@ -106,6 +107,15 @@ static void read_image(struct descendant *process)
         free(arguments);
     }
     replace(&process->executable, read_link(process->pid, "exe"));
+}
+
+double process_used(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
+        return 0;
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 /* Of a zombie, too, until it is waited for. */

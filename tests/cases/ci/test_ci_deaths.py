@@ -250,3 +250,45 @@ def test_pytest_that_exits(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_fails(): assert False\n")
     run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", options=["--fail-on", "any"])
     assert run.code == 1 and not run.reports
+
+
+SHORT_TESTS = """
+import os, time, pytest
+@pytest.mark.parametrize("number", range(40))
+def test_short(number):
+    time.sleep(.002)
+    if number == 25:
+        %s
+"""
+
+
+def short_tests(folder, what, *command):
+    (folder / "test_it.py").write_text(SHORT_TESTS % what)
+    return ci(folder, PYTHON, *(command or ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]))
+
+
+@pytest.mark.skipif(not has_pytest(), reason="no pytest for /usr/bin/python3")
+@pytest.mark.parametrize("status", [1, 3, 5])
+def test_exit_with_a_status_of_pytest(tmp_path, status):
+    """Between tests that are over at once: seen as far as a look came soon enough before the end."""
+    for _ in range(6):
+        run = short_tests(tmp_path, "os._exit(%d)" % status)
+        assert run.code == status, run.err
+        if run.reports:
+            break
+    title, = run.titles()
+    assert title == "exit %d in test_it.py::test_short (last seen)" % status
+
+
+@pytest.mark.skipif(not has_pytest(), reason="no pytest for /usr/bin/python3")
+@pytest.mark.parametrize("what,code,command", [
+    ("assert False", 1, None),
+    ("raise KeyboardInterrupt", 2, None),
+    ("pytest.exit('enough')", 2, None),
+    ("assert False", 1, ["-c", "import os, pytest; os._exit(pytest.main(['-q', '-p', 'no:cacheprovider', 'test_it.py']))"]),
+], ids=["fails", "interrupted", "exit", "main"])
+def test_sessions_that_end(tmp_path, what, code, command):
+    """What ends a session of pytest, and says so, is no death."""
+    for _ in range(3):
+        run = short_tests(tmp_path, what, *command or [])
+        assert run.code == code and not run.reports, run.err
