@@ -33,8 +33,12 @@ static const char *find_reason(const struct descendant *process, const struct co
         return pattern->destination == CORE_PIPE
                    ? "the kernel handed one to the program that core_pattern names, which has not "
                      "kept it where it was looked for"
-                   : "the kernel wrote one that was not found by core_pattern; see pystack-core "
-                     "doctor";
+               : core_pattern_names_pid(pattern)
+                   ? "the kernel wrote one that was not found by core_pattern; see pystack-core "
+                     "doctor"
+                   : "the kernel wrote one that is not there: core_pattern has the same name for "
+                     "all, and that of a process that died at the same moment may have taken its "
+                     "place (sudo sysctl -w kernel.core_uses_pid=1)";
     if (process->has_limit && !process->core_limit.rlim_cur)
         return "its limit of core files was 0";
     return "the kernel wrote none; see pystack-core doctor";

@@ -135,8 +135,8 @@ static void check_name(struct findings *findings)
     else
         findings_add(findings, "core pattern", FINDING_WARNING,
                      finding_text("%s: of several processes that die in one folder the last one's "
-                                  "core may replace the others (pystack-core ci renames them in "
-                                  "time)",
+                                  "core may replace the others (pystack-core ci renames them, but "
+                                  "for those of one moment)",
                                   pattern->text),
                      finding_text("sudo sysctl -w kernel.core_uses_pid=1"));
     char here[4096];
