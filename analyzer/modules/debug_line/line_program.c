@@ -25,7 +25,8 @@ struct line_machine {
     uint64_t row_address;
     uint32_t row_file;
     uint32_t row_line;
-    size_t next; /**< The first question at or behind row_address. */
+    size_t next;     /**< The first question at or behind row_address. */
+    uint64_t wanted; /**< Its address: rows that end before it answer nothing. */
 };
 
 static void machine_reset(struct line_machine *machine)
@@ -48,10 +49,20 @@ static bool machine_holds_code(const struct line_machine *machine, uint64_t addr
     return machine->query->code_count == 0;
 }
 
-/** The first question at or behind `address`. */
-static size_t machine_search(const struct line_machine *machine, uint64_t address)
+/** Who takes all rows wants each. */
+static void machine_set_next(struct line_machine *machine, size_t next)
 {
-    return SORTED_BELOW(machine->query->rows, address, machine->query->count, address);
+    machine->next = next;
+    machine->wanted = machine->taker                 ? 0
+                      : next < machine->query->count ? machine->query->rows[next].address
+                                                     : UINT64_MAX;
+}
+
+/** Goes on with the first question at or behind `address`. */
+static void machine_search(struct line_machine *machine, uint64_t address)
+{
+    machine_set_next(machine,
+                     SORTED_BELOW(machine->query->rows, address, machine->query->count, address));
 }
 
 /** Gives the last row's line to the questions up to `end`. */
@@ -63,9 +74,9 @@ static void machine_answer(struct line_machine *machine, uint64_t end)
                                                                  .end = end,
                                                                  .file = machine->row_file,
                                                                  .line = machine->row_line});
-    while (machine->next < machine->query->count &&
-           machine->query->rows[machine->next].address < end) {
-        struct debug_line_row *row = &machine->query->rows[machine->next++];
+    size_t next = machine->next;
+    for (; next < machine->query->count && machine->query->rows[next].address < end; next++) {
+        struct debug_line_row *row = &machine->query->rows[next];
         if (row->found)
             continue;
         row->found = true;
@@ -73,6 +84,7 @@ static void machine_answer(struct line_machine *machine, uint64_t end)
         row->file = machine->row_file;
         row->line = machine->row_line;
     }
+    machine_set_next(machine, next);
 }
 
 static void machine_append_row(struct line_machine *machine)
@@ -81,12 +93,12 @@ static void machine_append_row(struct line_machine *machine)
         machine->in_sequence = true;
         machine->sequence_counts = machine_holds_code(machine, machine->address);
         if (machine->sequence_counts)
-            machine->next = machine_search(machine, machine->address);
+            machine_search(machine, machine->address);
     } else if (machine->sequence_counts) {
-        if (machine->address > machine->row_address)
+        if (machine->address < machine->row_address)
+            machine_search(machine, machine->address);
+        else if (machine->address > machine->wanted && machine->address > machine->row_address)
             machine_answer(machine, machine->address);
-        else if (machine->address < machine->row_address)
-            machine->next = machine_search(machine, machine->address);
     }
     machine->row_address = machine->address;
     machine->row_file = machine->file;
