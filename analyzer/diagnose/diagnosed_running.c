@@ -10,7 +10,7 @@ void diagnose_read_ahead(struct modules *modules)
 
 enum psc_status diagnose_what_runs(struct modules *modules, struct psc_trace *trace)
 {
-    return running_describe(modules, trace);
+    return running_describe(modules, trace, diagnose_signal_name);
 }
 
 bool diagnose_find_environment(struct modules *modules, psc_addr *ret)

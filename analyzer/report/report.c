@@ -90,6 +90,7 @@ static void take_running(struct reading *reading, const json_t *report)
     if (!running)
         return;
     running->host = reading_text(reading, object, "host");
+    running->stopped_by = reading_text(reading, object, "stopped_by");
     const json_t *test = reading_object(reading, object, "test");
     running->test = reading_text(reading, test, "id");
     running->phase = reading_text(reading, test, "phase");

@@ -28,6 +28,7 @@ struct trace_variable {
 struct trace_running {
     bool has_uptime;
     double uptime;                 /**< Seconds since the process began. */
+    const char *stopped_by;        /**< The signal that had stopped it before, or NULL. */
     const char *working_directory; /**< Or NULL. */
     const char *host;              /**< The name of the machine, or NULL. */
     const struct trace_memory *memory;

@@ -22,7 +22,8 @@ static enum psc_status take_environment(struct modules *modules, struct arena *a
     return copy ? PSC_OK : PSC_ERR_MEMORY;
 }
 
-enum psc_status running_describe(struct modules *modules, struct psc_trace *trace)
+enum psc_status running_describe(struct modules *modules, struct psc_trace *trace,
+                                 const char *(*name_signal)(int number))
 {
     struct target *target = modules_target(modules);
     struct arena *arena = trace->arena;
@@ -35,6 +36,8 @@ enum psc_status running_describe(struct modules *modules, struct psc_trace *trac
         live_read_facts(target, &facts);
     running->has_uptime = facts.has_uptime;
     running->uptime = facts.uptime;
+    if (facts.is_stopped)
+        running->stopped_by = facts.stopped_by ? name_signal(facts.stopped_by) : "a signal";
     running->working_directory =
         facts.working_directory ? arena_strdup(arena, facts.working_directory) : NULL;
     running->host = facts.host ? arena_strdup(arena, facts.host) : NULL;

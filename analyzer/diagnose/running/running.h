@@ -16,8 +16,12 @@
  */
 void running_read_ahead(struct modules *modules);
 
-/** Fills trace->running; the threads are there. Opens files of this machine. */
-PSC_MUST_CHECK enum psc_status running_describe(struct modules *modules, struct psc_trace *trace);
+/**
+ * Fills trace->running; the threads are there. Opens files of this machine.
+ * @param name_signal  "SIGSTOP"; what it gives is there for ever.
+ */
+PSC_MUST_CHECK enum psc_status running_describe(struct modules *modules, struct psc_trace *trace,
+                                                const char *(*name_signal)(int number));
 
 /** Where the variable `environ` of the C library is; false: not known. */
 bool running_find_environment(struct modules *modules, psc_addr *ret);

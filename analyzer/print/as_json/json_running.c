@@ -53,6 +53,8 @@ void json_put_running(struct json_writer *writer, const struct trace_running *ru
         json_put_real(writer, "uptime_s", running->uptime);
     else
         json_put_null(writer, "uptime_s");
+    if (running->stopped_by)
+        json_put_string(writer, "stopped_by", running->stopped_by);
     json_put_string(writer, "working_directory", running->working_directory);
     json_put_string(writer, "host", running->host);
     json_open_object(writer, "memory");

@@ -58,6 +58,31 @@ static const char *find_thread_name(const struct psc_trace *trace, int32_t tid)
     return NULL;
 }
 
+/* Of who does nothing, whatever its threads wait for. */
+static void add_living(struct print_sink *sink, const struct psc_trace *trace,
+                       const struct psc_print_options *options)
+{
+    struct text *text = &sink->buffer;
+    const char *stopped_by = trace->running ? trace->running->stopped_by : NULL;
+    if (trace->held)
+        text_add_string(text, "a living process, held by a debugger");
+    else if (trace->paused)
+        text_printf(text, "a living process, stopped for %.1f ms", trace->pause);
+    else if (trace->threads_only)
+        text_add_string(text, "a living process, of which only the names and states of its "
+                              "threads can be read");
+    else
+        text_add_string(text, "a living process, read without stopping it");
+    if (stopped_by) {
+        text_add_string(text, "; ");
+        print_add_style(text, options, PRINT_ALARM);
+        text_add_escaped(text, stopped_by);
+        text_add_string(text, " had stopped it before: it does nothing until SIGCONT");
+        print_add_style(text, options, PRINT_PLAIN);
+    }
+    text_add_char(text, '\n');
+}
+
 static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
                       const struct psc_print_options *options)
 {
@@ -71,15 +96,8 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     if (!crash || crash->cause == TRACE_CAUSE_SNAPSHOT) {
         if (trace->path)
             text_add_string(text, "a snapshot, taken from a running process\n");
-        else if (trace->held)
-            text_add_string(text, "a living process, held by a debugger\n");
-        else if (trace->paused)
-            text_printf(text, "a living process, stopped for %.1f ms\n", trace->pause);
-        else if (trace->threads_only)
-            text_add_string(text, "a living process, of which only the names and states of its "
-                                  "threads can be read\n");
         else
-            text_add_string(text, "a living process, read without stopping it\n");
+            add_living(sink, trace, options);
         return;
     }
     print_add_style(&sink->buffer, options, PRINT_ALARM);

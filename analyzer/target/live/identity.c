@@ -87,15 +87,25 @@ static void read_memory(const struct live *live, struct live_facts *ret)
     ret->swapped = read_kilobytes(text, "\nVmSwap:");
 }
 
+/*
+ * Whether it would stand still without us. Who stopped it says by which signal; of one that nobody
+ * stopped there is its state, behind the name in proc(5)'s stat.
+ */
+static void read_group_stop(const struct live *live, const char *stat, struct live_facts *ret)
+{
+    const char *name = strrchr(stat, ')');
+    for (size_t i = 0; i < live->stop.count && !ret->stopped_by; i++)
+        ret->stopped_by = live->stop.threads[i].group_stop;
+    ret->is_stopped = ret->stopped_by || (name && !strncmp(name, ") T", 3));
+}
+
 /* Field 22 of proc(5)'s stat, clock ticks since the machine was started; 20 words behind the name.
  */
-static void read_uptime(const struct live *live, struct live_facts *ret)
+static void read_uptime(const char *stat, struct live_facts *ret)
 {
-    char text[4096];
     struct timespec now;
     long ticks = sysconf(_SC_CLK_TCK);
-    read_beginning(live->pid, "stat", text, sizeof(text));
-    const char *at = strrchr(text, ')');
+    const char *at = strrchr(stat, ')');
     for (size_t i = 0; at && i < 20; i++)
         at = strchr(at + 1, ' ');
     if (!at || ticks <= 0 || clock_gettime(CLOCK_BOOTTIME, &now))
@@ -138,9 +148,12 @@ static const char *read_host(struct target *target)
 void live_keep_facts(struct target *target)
 {
     struct live *live = live_of(target);
+    char stat[4096];
     live->facts = (struct live_facts){0};
+    read_beginning(live->pid, "stat", stat, sizeof(stat));
     read_memory(live, &live->facts);
-    read_uptime(live, &live->facts);
+    read_group_stop(live, stat, &live->facts);
+    read_uptime(stat, &live->facts);
     live->facts.working_directory = read_working_directory(target);
     live->facts.host = read_host(target);
 }

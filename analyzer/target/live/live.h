@@ -173,6 +173,8 @@ PSC_MUST_CHECK enum psc_status live_find_threads(struct target *target,
 struct live_facts {
     bool has_uptime;
     double uptime;                 /**< Seconds since it began. */
+    bool is_stopped;               /**< A signal had stopped it before this program did, */
+    int32_t stopped_by;            /**< this one; 0: not known. */
     const char *working_directory; /**< As the process has it; or NULL. The target's. */
     const char *host;              /**< The name of the machine that it runs on; or NULL. */
     bool has_memory;               /**< The next ones, in bytes, are known. */

@@ -98,7 +98,8 @@ struct live_tracer {
 
 struct live_thread {
     pid_t tid;
-    int signal; /**< Was about to be delivered when it stopped; handed back. */
+    int signal;     /**< Was about to be delivered when it stopped; handed back. */
+    int group_stop; /**< The signal that had stopped the whole process before; 0: none. */
     bool stopped;
     bool waits;  /**< Was not stopped, and stands still all the same: in the kernel. */
     bool sleeps; /**< It slept before the stop, and is stopped when the others have been let go. */

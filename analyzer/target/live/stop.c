@@ -149,6 +149,8 @@ static bool take_stop(struct live_thread *thread)
     // without an event the thread is on its way into a signal handler.
     if (status >> 16 == 0)
         thread->signal = WSTOPSIG(status);
+    else if (WSTOPSIG(status) != SIGTRAP)
+        thread->group_stop = WSTOPSIG(status);
     return true;
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -185,6 +186,27 @@ def test_program_by_its_link(tmp_path):
     with living.running([str(script)]) as process:
         mapped = living.report(process.pid, "--format", "json").json["target"]["executable"]
     assert mapped == os.path.realpath(one.path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN])
+@pytest.mark.parametrize("one", interpreters.find_three(), ids=repr)
+def test_process_that_a_signal_has_stopped(one, number):
+    """It waits for SIGCONT alone, and which signal stopped it is known of who is stopped once more."""
+    said = "; %s had stopped it before: it does nothing until SIGCONT"
+    with living.running([one.path, "-s", "-c", SLEEPS]) as process:
+        free = living.report(process.pid)
+        process.send_signal(number)
+        living.wait_until(lambda: living.process_state(process.pid)[0] == "T", "stop")
+        for mode in ("merged", "python"):
+            assert said % number.name in living.report(process.pid, "--mode", mode).stdout.splitlines()[1]
+        document = living.report(process.pid, "--format", "json").json
+        unpaused = living.report(process.pid, "--no-pause")
+        process.send_signal(signal.SIGCONT)
+        living.wait_until(lambda: living.process_state(process.pid)[0] != "T", "going on")
+        again = living.report(process.pid, "--format", "json").json
+    analyzer.assert_fits_schema(document)
+    assert document["running"]["stopped_by"] == number.name and "stopped_by" not in again["running"]
+    assert said % "a signal" in unpaused.stdout and "had stopped it" not in free.stdout
 
 
 # ---- without a pause ----
