@@ -10,6 +10,7 @@ import pytest
 import analyzer
 import cores
 import interpreters
+import living
 import resting
 
 CXX, RUN_MAIN = [os.path.join(cores.PROGRAMS, name) for name in ("ways_to_abort.cc", "run_main.py")]
@@ -122,18 +123,21 @@ def test_abort_alone(build, way):
     assert (crash["summary"], crash["message"], crash["cause"]) == (summary, None, "other")
 
 
-@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler here")
-@pytest.mark.parametrize("way,python", interpreters.in_turn([*GLIBC, "runtime_error", "abort", "old_text"]), ids=str)
-def test_in_python(way, python, tmp_path):
-    """The same in a module of Python's."""
+def library_of_ways():
     flags = ["-std=c++17", "-w", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", *BUILDS["usual"]]
 
     def make(folder):
         subprocess.run(["c++", *flags, "-shared", "-fPIC", "-o", os.path.join(folder, "ways.so"), CXX], check=True)
 
-    library = os.path.join(cores.made_once("ways-to-abort-in-python", cores.digest(CXX, flags), make), "ways.so")
+    return os.path.join(cores.made_once("ways-to-abort-in-python", cores.digest(CXX, flags), make), "ways.so")
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler here")
+@pytest.mark.parametrize("way,python", interpreters.in_turn([*GLIBC, "runtime_error", "abort", "old_text"]), ids=str)
+def test_in_python(way, python, tmp_path):
+    """The same in a module of Python's."""
     folder = tmp_path / "run"
-    die([python.path, RUN_MAIN, library, way], str(folder))
+    die([python.path, RUN_MAIN, library_of_ways(), way], str(folder))
     crash, said = analyzer.json_of(str(folder / "core")).json["crash"], (folder / "stderr").read_text()
     if way in GLIBC:
         assert (crash["cause"], crash["message"]) == (GLIBC[way], said.rstrip("\n"))
@@ -142,6 +146,28 @@ def test_in_python(way, python, tmp_path):
         assert what and (crash["cause"], crash["message"]) == ("terminate", "std::runtime_error: " + what.group(1))
     else:
         assert (crash["cause"], crash["message"], crash["summary"]) == ("other", None, "abort() called")
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler here")
+@pytest.mark.parametrize("way,cause", [("fault", "null-pointer"), ("heap", "heap-corruption"), ("other", "assertion")])
+@pytest.mark.parametrize("python", interpreters.find_three(), ids=repr)
+def test_after_an_assertion_that_was_caught(python, way, cause, tmp_path):
+    """Its text stays in memory until another one takes its place; of a death that has none it is not told."""
+    folder = tmp_path / "run"
+    die([python.path, RUN_MAIN, library_of_ways(), "old_text_" + way], str(folder))
+    crash = analyzer.json_of(str(folder / "core")).json["crash"]
+    said = (folder / "stderr").read_text().splitlines()
+    assert "five wanted" in said[0] and crash["cause"] == cause, crash
+    assert crash["message"] == (None if way == "fault" else said[1])
+    assert "five wanted" not in str(crash)
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler here")
+@pytest.mark.parametrize("python", interpreters.find_three(), ids=repr)
+def test_living_after_an_assertion(python):
+    with living.running([python.path, RUN_MAIN, library_of_ways(), "old_text_lives"]) as process:
+        report = living.report(process.pid, "--format", "json")
+    assert report.json["crash"] is None and "five wanted" not in report.stdout
 
 
 @pytest.mark.parametrize("way,environment", [("own_text", {}), ("own_function", {}), ("no_thread_state", {}), ("none", {}),

@@ -120,6 +120,15 @@ REASONS = {
     "choice": (TASKS + " full_pool", TASKS + " full_pool", TASKS + " first_of_two"),
 }
 
+# What looks much like one of these and is none: a living process, a core file.
+NEAR_MISSES = {
+    "gil_given_up": (GIL + " gil_given_up", GIL + " gil_given_up"),
+    "caught_assertion": (ABORTS + "test_living_after_an_assertion", ABORTS + "test_after_an_assertion_that_was_caught other"),
+    "fault_after_an_assertion": (DIES, ABORTS + "test_after_an_assertion_that_was_caught fault"),
+    "memory_that_is_used_again": ("faults/test_faults.py::test_memory_that_is_used_again reused",
+                                  "faults/test_faults.py::test_memory_that_is_used_again reused_as_it_was"),
+}
+
 # Words that say more: members of crash and waits_for in JSON, and of sentences.
 WORDS = {
     "raised_again": (DIES, "faults/test_faults.py::test_below_faulthandler_of_other_interpreters null_write",

@@ -64,7 +64,7 @@ def collect(files, thorough):
 @pytest.fixture(scope="module")
 def collected():
     """What pytest would run of the tests that are named: thoroughly, and else."""
-    cases = [case for table in [*CODE, "WORDS"] for row in getattr(diagnoses, table).values() for case in row]
+    cases = [case for table in [*CODE, "WORDS", "NEAR_MISSES"] for row in getattr(diagnoses, table).values() for case in row]
     files = sorted({case.partition("::")[0] for case in cases if ".py::" in case})
     runs = [collect(files, thorough) for thorough in ("1", "0")]
     return [run.communicate(timeout=resting.WAIT)[0].splitlines() for run in runs]
@@ -98,3 +98,12 @@ def test_each_row_has_its_cases(row, collected):
         assert find_tests(case, usual), "not in a usual run: " + case
         assert at == 2 or len(row) == 4 or len(versions(find_tests(case, thorough))) >= wanted, case
     assert any(".py::" in case for case in row[:2]) and row[2] not in row[:2]
+
+
+@pytest.mark.parametrize("name", diagnoses.NEAR_MISSES)
+def test_each_near_miss_has_three_interpreters(name, collected):
+    usual = collected[1]
+    wanted = min(3, len({one.minor for one in interpreters.find_wanted()}))
+    for case in diagnoses.NEAR_MISSES[name]:
+        assert ".py::" not in case or len(versions(find_tests(case, usual))) >= wanted, case
+    assert any(".py::" in case for case in diagnoses.NEAR_MISSES[name])

@@ -34,7 +34,8 @@ KNOTS = [
     ("import_each_other", None, None),
     ("slow_import", None, None),
 ]
-OF_THE_GIL = [("gil_and_mutex", "deadlock", ["a pthread mutex", "the GIL"]), ("gil_and_sleeper", None, None)]
+OF_THE_GIL = [("gil_and_mutex", "deadlock", ["a pthread mutex", "the GIL"]), ("gil_and_sleeper", None, None),
+              ("gil_given_up", None, None)]
 OF_PROCESSES = [
     ("pipes", "deadlock", ["room to write", "room to write"]),
     ("pipe_and_wait", "deadlock", ["room to write", "the end of process"]),
@@ -55,7 +56,7 @@ def cases(knots):
     all_of_them = [one for one in found() if not (one.free_threaded and knots is OF_THE_GIL)]
     return [pytest.param(one, *knot, id="%s-%s" % (knot[0], one.label)) for at, knot in enumerate(knots)
             for number, one in enumerate(all_of_them)
-            if THOROUGH or (number - at) % len(all_of_them) < (3 if knot[1] else 1)]
+            if THOROUGH or (number - at) % len(all_of_them) < (3 if knot[1] or knots is OF_THE_GIL else 1)]
 
 
 def is_first(one, how):
@@ -64,10 +65,10 @@ def is_first(one, how):
 
 
 @contextlib.contextmanager
-def stuck(interpreter, how, folder, *more):
+def stuck(interpreter, how, folder, *more, **environment):
     """In a session of its own: whatever it has started ends with it."""
     with living.running([interpreter.path, "-s", PROGRAM, how, *more], cwd=str(folder), start_new_session=True,
-                        preexec_fn=cores._allow_cores) as process:
+                        preexec_fn=cores._allow_cores, env=dict(os.environ, **environment)) as process:
         try:
             yield process
         finally:
@@ -102,7 +103,7 @@ def core_of_the_kernel(process, folder):
     return os.path.join(folder, core)
 
 
-def assert_cores_are(process, folder, gcore, verdict, waits):
+def assert_cores_are(process, folder, gcore, verdict, waits, also=None):
     if gcore and shutil.which("gcore"):
         subprocess.run(["gcore", "-o", str(folder / "snapshot"), str(process.pid)], check=True, capture_output=True,
                        stdin=subprocess.DEVNULL, timeout=600)
@@ -110,7 +111,10 @@ def assert_cores_are(process, folder, gcore, verdict, waits):
         os.unlink("%s.%d" % (folder / "snapshot", process.pid))
     if cores.kernel_writes_here():
         path = core_of_the_kernel(process, folder)
-        assert_is(analyzer.json_of(path).json, verdict, waits)
+        document = analyzer.json_of(path).json
+        assert_is(document, verdict, waits)
+        if also:
+            also(document)
         assert_text_is(analyzer.run("--no-source", path).stdout, verdict)
         os.unlink(path)
 
@@ -148,18 +152,31 @@ def sleep_on_futexes(pid):
     return True
 
 
+def assert_gives_up(document):
+    """Who stands in drop_gil() behind it does not wait for the GIL; who has it since waits for that one's mutex."""
+    assert [("main" in thread["state"]) for thread in document["threads"]].count(True) == 1, document["threads"]
+    other, gave = sorted(document["threads"], key=lambda thread: "main" not in thread["state"])
+    assert not {"waits-for-gil", "holds-gil"} & set(gave["state"]) and gave["waits_for"]["kind"] == "signal"
+    assert "holds-gil" in other["state"] and other["waits_for"]["owner"]["tid"] == gave["tid"]
+
+
 @pytest.mark.parametrize("one,how,verdict,waits", cases(OF_THE_GIL))
 def test_the_gil(one, how, verdict, waits, library, tmp_path):
-    with stuck(one, how, tmp_path, library) as process:
+    given_up = {"LD_PRELOAD": library} if how == "gil_given_up" else {}
+    with stuck(one, how, tmp_path, library, **given_up) as process:
         if how == "gil_and_mutex":
             resting.wait_until(lambda: sleep_on_futexes(process.pid), "sleep in futexes")
         else:
             resting.wait_until_at_rest(process.pid)
         document = living.report(process.pid, "--format", "json").json
         assert_is(document, verdict, waits)
+        if how == "gil_given_up":
+            assert_gives_up(document)
+            assert_gives_up(living.report(process.pid, "--format", "json", "--mode", "python").json)
         if verdict:  # the same report without native stacks
             assert_is(living.report(process.pid, "--format", "json", "--mode", "python").json, verdict, waits)
-        assert_cores_are(process, tmp_path, is_first(one, how), verdict, waits)
+        more = assert_gives_up if how == "gil_given_up" else None
+        assert_cores_are(process, tmp_path, is_first(one, how), verdict, waits, more)
 
 
 def children_of(pid):

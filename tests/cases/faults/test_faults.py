@@ -86,6 +86,30 @@ def test_two_bits(library, tmp_path):
     assert "flipped" not in document["crash"]["summary"], document["crash"]
 
 
+def assert_not_freed(crash):
+    assert crash["cause"] == "wild-pointer" and "free()" not in crash["summary"], crash
+
+
+@pytest.mark.parametrize("way", ["reused", "reused_as_it_was"])
+@pytest.mark.parametrize("python", others(), ids=repr)
+def test_memory_that_is_used_again(python, way, library, tmp_path):
+    """A pointer out of a block that was freed and given out again: alive, in a handler that loops, and as a core."""
+    found: List[dict] = []
+
+    def is_seen():
+        found.extend([fault for fault in [seen_fault(process)] if fault])
+        return bool(found)
+
+    document, promise = die(python, library, tmp_path / "core", way)
+    check(document, promise)
+    assert_not_freed(document["crash"])
+    folder = tmp_path / "alive"
+    folder.mkdir()
+    with running(python, library, folder, way, "python") as process:
+        resting.wait_until(is_seen, "its fault", resting.WAIT)
+    assert_not_freed(found[-1])
+
+
 @pytest.mark.parametrize("way", FEW)
 @pytest.mark.parametrize("python", others(), ids=repr)
 def test_fault_of_other_interpreters(python, way, library, tmp_path):

@@ -131,6 +131,22 @@ PLAIN long faults_freed(void)
     return next->value;
 }
 
+/* The block is in use again when its old link is followed, or what is in its place now. */
+PLAIN long faults_reused(uint64_t link)
+{
+    struct node *volatile node = malloc(936);
+    struct node *volatile first = node;
+    node->next = node;
+    free(node);
+    node = malloc(936);
+    if (node != first)
+        abort();
+    if (link)
+        node->next = (struct node *)link;
+    struct node *next = node->next;
+    return next->value;
+}
+
 /* ---- handlers ---- */
 
 static void raise_again(int number)

@@ -75,6 +75,11 @@ WAYS = {
     "breakpoint": lambda: refused("breakpoint", [], "other", "int3", "SIGTRAP"),
     "freed": lambda: (library.faults_freed, [], dict(
         signal=SEGV, access="read", cause="freed-memory", words="what free() leaves")),
+    # In use again: what free() has left there is no longer what it says.
+    "reused": lambda: (library.faults_reused, [number(0x123456789000)], dict(
+        signal=SEGV, access="read", cause="wild-pointer", words="not mapped")),
+    "reused_as_it_was": lambda: (library.faults_reused, [number(0)], dict(
+        signal=SEGV, access="read", cause="wild-pointer", words="not mapped")),
     "flipped": lambda: (library.faults_copy, [number(library.memory_of_program() ^ 1 << 43),
                                               number(library.memory_of_program())],
                         dict(signal=SEGV, access="write", cause="wild-pointer", words="one bit flipped")),

@@ -213,6 +213,20 @@ def gil_and_sleeper():
     module.lock_with_gil(1)
 
 
+def gil_given_up():
+    """No deadlock: whoever has the mutex stands in what gives up the GIL, and has done so."""
+    import ctypes
+    module = ctypes.PyDLL(sys.argv[2])
+
+    def gives():
+        module.hold_mutex_and_give_up()
+        time.sleep(0)
+    threading.Thread(target=gives, name="gave the GIL up", daemon=True).start()
+    while not module.is_given():
+        time.sleep(0.001)
+    module.lock_with_gil(1)
+
+
 def child(code):
     return subprocess.Popen([sys.executable, "-S", "-c", "import os, time\n" + code], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE)

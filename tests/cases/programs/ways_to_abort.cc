@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 struct Field : std::exception {
     std::string text = "own field";
@@ -52,6 +53,11 @@ static void caught(int)
 __attribute__((noinline)) static void check_number(int number)
 {
     assert(number == 5 && "five wanted");
+}
+
+__attribute__((noinline)) static void check_other(int number)
+{
+    assert(number == 7 && "seven wanted");
 }
 
 // A first assertion whose signal is caught: its text stays.
@@ -176,6 +182,26 @@ static void near_misses(const std::string &way, int number)
     if (way == "old_text") {
         leave_old_text(number);
         abort();
+    }
+    if (way == "old_text_lives") {
+        leave_old_text(number);
+        puts("ready");
+        fflush(stdout);
+        for (;;)
+            pause();
+    }
+    if (way == "old_text_fault") {
+        leave_old_text(number);
+        int *volatile nowhere = nullptr;
+        *nowhere = number;
+    }
+    if (way == "old_text_heap") {
+        leave_old_text(number);
+        library_ways("double_free", number, "");
+    }
+    if (way == "old_text_other") {
+        leave_old_text(number);
+        check_other(number);
     }
     if (way == "old_text_terminate") {
         leave_old_text(number);
