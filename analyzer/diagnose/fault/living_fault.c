@@ -1,13 +1,33 @@
 /* A fault that a thread has not died of: its handler runs, or goes back to the instruction. */
 #include "fault_private.h"
+#include "signal_frame.h"
 
 /* mmap_min_addr of Linux: nothing is mapped below it. */
 #define NEVER_MAPPED 0x10000
 
+/* The most that a frame takes, with all vector registers, and the red zone above it. */
+#define FRAME_BELOW ((psc_addr)16 * 1024)
+#define FRAME_ALIGN 16u
+
+/* The frame of a handler that has returned to the same instruction is left below the stack. */
+static bool has_faulted_before(const struct fault *fault, psc_addr address)
+{
+    struct target *target = fault->target;
+    struct signal_frame frame;
+    psc_addr sp = target_sp(target, fault->registers) & ~(psc_addr)(FRAME_ALIGN - 1);
+    for (psc_addr below = FRAME_ALIGN; below < FRAME_BELOW && below < sp; below += FRAME_ALIGN)
+        if (signal_frame_read(target, sp - below, &frame) && frame.trap == SIGNAL_TRAP_PAGE_FAULT &&
+            frame.address == address &&
+            target_pc(target, &frame.registers) == target_pc(target, fault->registers))
+            return true;
+    return false;
+}
+
 /*
  * What is mapped may have changed since it was listed; what can be read is mapped. A core of a
  * process that went on has only the memory that was looked at, and a heap that grew meanwhile is
- * not in its list: there only what is never mapped is certain. A main thread's stack grows.
+ * not in its list: there only what is never mapped is certain. In a living process what was there
+ * may be gone when it is looked for. A main thread's stack grows.
  */
 static bool may_be_there(const struct fault *fault, const struct target_signal *signal)
 {
@@ -16,8 +36,11 @@ static bool may_be_there(const struct fault *fault, const struct target_signal *
         return false;
     if (fault->target->kind == TARGET_CORE && signal->code == CODE_SEGV_MAPERR)
         return signal->address >= NEVER_MAPPED;
-    return target_read_u8(fault->target, signal->address, &byte) == PSC_OK ||
-           fault_is_stack_overflow(fault, signal->address);
+    if (target_read_u8(fault->target, signal->address, &byte) == PSC_OK ||
+        fault_is_stack_overflow(fault, signal->address))
+        return true;
+    return fault->target->kind == TARGET_PROCESS && signal->address >= NEVER_MAPPED &&
+           !has_faulted_before(fault, signal->address);
 }
 
 static enum psc_status stands_at_fault(struct target *target, const struct target_thread *thread,
