@@ -234,6 +234,8 @@ def look_at_native(folder, how, python, tmp_path):
             resting.wait_until(lambda: living.cpu_ticks(process.pid) > 1, "spinning")
         else:
             resting.wait_until_at_rest(process.pid)
+        if how == "loader":
+            resting.wait_until(lambda: sleep_on_futexes(process.pid), "sleep in futexes")
         yield living.report(process.pid, "--format", "json", "--save-core=" + str(tmp_path / "core")).json
         yield analyzer.json_of(tmp_path / "core").json
         if not python and shutil.which("gcore"):
