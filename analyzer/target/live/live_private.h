@@ -116,6 +116,7 @@ struct live_thread {
 struct live_quiet {
     pid_t tid;
     uint64_t runs; /**< 0: it is not known, or it has run since. */
+    int schedstat; /**< Its file, where that is kept open; -1: it is opened each time. */
 };
 
 /** All threads of a process, held by the calling thread. */
@@ -212,6 +213,8 @@ void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */
 void stop_check_waiting(struct live_stop *stop);
 
+/** Forgets all threads that were noted. */
+void sleeping_forget(struct live_stop *stop);
 /** Notes all threads; those that have not run when sleeping_find() comes to them are asleep. */
 void sleeping_note(struct live_stop *stop);
 /**

@@ -69,6 +69,7 @@ static void live_close(struct target *target)
     pages_deinit(&live->pages);
     stacks_deinit(&live->stacks, live->reader && reader_was_late(live->reader));
     reader_destroy(live->reader);
+    sleeping_forget(&live->stop);
     stop_deinit(&live->stop);
     free(live->wanted);
     free(live->files.items);
