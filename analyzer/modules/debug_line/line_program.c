@@ -6,9 +6,20 @@
 
 /* Section numbers are those of DWARF 5; "6.2" is "Line Number Information". */
 
+/** What special opcodes do (6.2.5.1), the same in most units of a file: divided once. */
+struct special_steps {
+    bool known; /**< Of a header with these: */
+    uint8_t opcode_base;
+    uint8_t line_range;
+    int8_t line_base;
+    uint8_t operations[256]; /**< By opcode. */
+    int16_t lines[256];
+};
+
 /** The state machine (6.2.2), and the questions that it answers. */
 struct line_machine {
     const struct line_header *header;
+    const struct special_steps *steps;
     const struct debug_line_query *query;
     const struct debug_line_taker *taker; /**< NULL: only questions are answered. */
     bool ended;                           /**< It wants no more. */
@@ -125,17 +136,27 @@ static void machine_advance(struct line_machine *machine, uint64_t operations)
     machine->operation_index = sum % header->maximum_operations;
 }
 
+static void steps_divide(const struct line_header *header, struct special_steps *steps)
+{
+    unsigned int range = header->line_range;
+    if (steps->known && steps->opcode_base == header->opcode_base && steps->line_range == range &&
+        steps->line_base == header->line_base)
+        return;
+    *steps = (struct special_steps){.known = true,
+                                    .opcode_base = header->opcode_base,
+                                    .line_range = header->line_range,
+                                    .line_base = header->line_base};
+    for (unsigned int opcode = header->opcode_base; opcode < 256; opcode++) {
+        unsigned int adjusted = opcode - header->opcode_base;
+        steps->operations[opcode] = (uint8_t)(range ? adjusted / range : 0);
+        steps->lines[opcode] = (int16_t)(header->line_base + (int)(range ? adjusted % range : 0));
+    }
+}
+
 static void machine_special(struct line_machine *machine, uint8_t opcode)
 {
-    const struct line_header *header = machine->header;
-    unsigned int adjusted = opcode - header->opcode_base;
-    unsigned int range = header->line_range;
-    if (range == 0) {
-        machine->line += (uint32_t)header->line_base;
-    } else {
-        machine_advance(machine, adjusted / range);
-        machine->line += (uint32_t)(header->line_base + (int)(adjusted % range));
-    }
+    machine_advance(machine, machine->steps->operations[opcode]);
+    machine->line += (uint32_t)(int32_t)machine->steps->lines[opcode];
     machine_append_row(machine);
 }
 
@@ -222,14 +243,16 @@ static void machine_run(struct line_machine *machine)
     }
 }
 
-uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
-                               const struct debug_line_query *query)
+static uint64_t parse_unit(const struct debug_line_sections *sections, uint64_t offset,
+                           const struct debug_line_query *query, struct special_steps *steps)
 {
     struct line_header header;
     if (!parse_line_header(&sections->line, offset, &header))
         return header.next_unit;
+    steps_divide(&header, steps);
     struct line_machine machine = {
         .header = &header,
+        .steps = steps,
         .query = query,
         .unit = offset,
     };
@@ -237,16 +260,26 @@ uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint6
     return header.next_unit;
 }
 
+uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
+                               const struct debug_line_query *query)
+{
+    struct special_steps steps = {0};
+    return parse_unit(sections, offset, query, &steps);
+}
+
 void parse_debug_line_extents(const struct debug_line_sections *sections, uint64_t offset,
                               const struct elf_range *code, size_t code_count,
                               const struct debug_line_taker *taker)
 {
     const struct debug_line_query query = {.code = code, .code_count = code_count};
+    struct special_steps steps = {0};
     struct line_header header;
     if (!parse_line_header(&sections->line, offset, &header))
         return;
+    steps_divide(&header, &steps);
     struct line_machine machine = {
         .header = &header,
+        .steps = &steps,
         .query = &query,
         .taker = taker,
         .unit = offset,
@@ -257,10 +290,11 @@ void parse_debug_line_extents(const struct debug_line_sections *sections, uint64
 void parse_debug_line(const struct debug_line_sections *sections,
                       const struct debug_line_query *query)
 {
+    struct special_steps steps = {0};
     uint64_t offset = 0;
     size_t missing = 0;
     do {
-        offset = parse_debug_line_unit(sections, offset, query);
+        offset = parse_unit(sections, offset, query, &steps);
         while (missing < query->count && query->rows[missing].found)
             missing++;
     } while (offset != 0 && missing < query->count);
