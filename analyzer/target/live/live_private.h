@@ -213,7 +213,7 @@ void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */
 void stop_check_waiting(struct live_stop *stop);
 
-/** Forgets all threads that were noted. */
+/** Forgets all threads that were noted; to be called before stop_deinit(). */
 void sleeping_forget(struct live_stop *stop);
 /** Notes all threads; those that have not run when sleeping_find() comes to them are asleep. */
 void sleeping_note(struct live_stop *stop);

@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define THREAD_LIMIT ((size_t)1000000)
 /* Threads that slept are stopped so many at a time, when the others go on. */
 #define SLEEPING_AT_ONCE 16
-/* Of the first ones the counts are read through a file that stays open, which takes half as long.
- */
+/* Files that stay open to read counts through, which takes half as long: so many, and this part of
+ * those that may be open. */
 #define SCHEDSTATS_KEPT 256u
+#define SCHEDSTATS_PART 4u
 /* One that the kernel holds is not waited for then. */
 #define SLEEPING_LIMIT_NANOSECONDS INT64_C(2000000)
 /* Bytes of a stack, from the stack pointer on, that tell whether it is the same one still. */
@@ -131,9 +133,18 @@ static int compare_quiet(const void *left, const void *right)
     return COMPARE(a->tid, b->tid);
 }
 
+static size_t kept_schedstats(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / SCHEDSTATS_PART >= SCHEDSTATS_KEPT)
+        return SCHEDSTATS_KEPT;
+    return (size_t)files.rlim_cur / SCHEDSTATS_PART;
+}
+
 void sleeping_note(struct live_stop *stop)
 {
     const struct dirent *entry;
+    const size_t kept = kept_schedstats();
     sleeping_forget(stop);
     rewinddir(stop->tasks);
     while ((entry = readdir(stop->tasks)) && stop->quiet_count < THREAD_LIMIT) {
@@ -143,7 +154,7 @@ void sleeping_note(struct live_stop *stop)
             continue;
         if (!array_reserve(&items, &stop->quiet_capacity, stop->quiet_count + 1, sizeof(quiet)))
             break; // It is found when the others stand.
-        if (stop->quiet_count < SCHEDSTATS_KEPT)
+        if (stop->quiet_count < kept)
             quiet.schedstat = open_schedstat(stop, quiet.tid);
         if (!read_runs(stop, &quiet, &quiet.runs))
             quiet.runs = 0;
