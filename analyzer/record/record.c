@@ -36,6 +36,29 @@ static void describe_profile(const struct record_options *options, struct profil
     profile->folds_lines = options->folds_lines;
 }
 
+/* ---- what it may cost ---- */
+
+static uint32_t add_weight(uint32_t weight, uint64_t more)
+{
+    return more < UINT32_MAX - weight ? weight + (uint32_t)more : UINT32_MAX;
+}
+
+/*
+ * Looks at a stack of a hundred thousand frames take a processor whole at any rate: fewer of them,
+ * each of which stands for those that were left out, say the same.
+ */
+static void leave_moments_out(struct recording *recording)
+{
+    if (!(recording->budget.most > 0))
+        return;
+    uint64_t left_out = slots_spare(&recording->clock, &recording->budget, record_now(),
+                                    own_time(recording->options));
+    recording->profile->counts.left_out += left_out;
+    recording->weight = add_weight(recording->weight, left_out);
+}
+
+/* ---- moments ---- */
+
 static bool is_over(const struct recording *recording)
 {
     for (size_t i = 0; i < recording->count; i++)
@@ -56,13 +79,13 @@ static enum psc_status take_moment(struct recording *recording, struct psc_error
     if (recording->options->children)
         status = processes_look_for_children(recording, err);
     // Those that are added meanwhile have their first sample at once.
-    for (size_t i = 0; status == PSC_OK && i < recording->count; i++)
+    for (size_t i = 0; status == PSC_OK && !recording->asked && i < recording->count; i++)
         if (!recording->processes[i]->over)
             status = processes_sample(recording, recording->processes[i], err);
     uint64_t lost = slots_next(&recording->clock);
     counts->wanted += lost;
     counts->lost += lost;
-    recording->weight = (uint32_t)(lost < UINT32_MAX ? 1 + lost : UINT32_MAX);
+    recording->weight = add_weight(1, lost);
     profile->duration = record_now() - profile->start;
     return status == PSC_OK && profile_is_exhausted(profile) ? psc_fail_memory(err) : status;
 }
@@ -79,6 +102,10 @@ static enum psc_status begin(struct recording *recording, struct psc_error *err)
         return psc_fail(err, recording->refusal.status, "%s", recording->refusal.message);
     slots_init(&recording->clock, recording->profile->interval, recording->options->seed);
     recording->weight = 1;
+    recording->ticked_at = record_now();
+    recording->budget = (struct record_budget){.most = recording->options->most_cpu,
+                                               .counted_at = recording->ticked_at,
+                                               .counted = own_time(recording->options)};
     return status;
 }
 
@@ -99,7 +126,7 @@ static enum psc_status run(struct recording *recording, enum record_end *ret_end
         if (status != PSC_OK)
             break;
         *ret_end = RECORD_ASKED;
-        if (options->tick && options->tick(options->tick_context, recording->profile))
+        if (recording->asked || recording_tick(recording))
             break;
         *ret_end = RECORD_EXITED;
         if (is_over(recording))
@@ -107,6 +134,8 @@ static enum psc_status run(struct recording *recording, enum record_end *ret_end
         *ret_end = RECORD_DURATION;
         if (limit && record_now() - since >= limit)
             break;
+        if (due)
+            leave_moments_out(recording);
     }
     return status;
 }

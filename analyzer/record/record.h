@@ -33,6 +33,8 @@ struct record_options {
     bool folds_lines;
     bool tasks;    /**< The chain of tasks that await a running one stands below its frames. */
     uint64_t seed; /**< Of the jitter; 0: by the clock. */
+    /** Of one processor that it takes: moments are left out for that. 0: all that it needs. */
+    double most_cpu;
     const struct target_options *open; /**< Where files are; or NULL. */
     /** Who has the right to trace, see live.h; NULL: this process. */
     const struct live_agent *agent;
@@ -40,8 +42,9 @@ struct record_options {
     int32_t helper;
     struct record_sources *sources; /**< To be read when it has ended; or NULL. */
     /**
-     * Called after each moment, and at least ten times a second while nothing can be sampled. The
-     * profile is whole and may be read, profile_drop_samples() may be called.
+     * Called after each moment, and about ten times a second while nothing can be sampled and while
+     * a moment takes long, between two threads. The profile is whole and may be read,
+     * profile_drop_samples() may be called.
      * @return 0 to go on; anything else ends the recording, which is no error.
      */
     int (*tick)(void *context, struct profile *profile);

@@ -6,6 +6,8 @@
 
 /* Nanoseconds of one sleep. */
 #define LONGEST_SLEEP UINT64_C(100000000)
+/* Nanoseconds of which the part that may be taken is saved for a look that costs more. */
+#define CREDIT_TIME 100000000.0
 
 uint64_t record_now(void)
 {
@@ -60,4 +62,31 @@ uint64_t slots_next(struct record_clock *clock)
     clock->slot = next + lost;
     choose_moment(clock);
     return lost;
+}
+
+/* Goes to the first interval that begins no earlier. */
+static uint64_t leave_out(struct record_clock *clock, uint64_t until)
+{
+    uint64_t passed = until > clock->start ? until - clock->start : 0;
+    uint64_t slot = passed / clock->interval + (passed % clock->interval != 0);
+    if (slot <= clock->slot)
+        return 0;
+    uint64_t left_out = slot - clock->slot;
+    clock->slot = slot;
+    choose_moment(clock);
+    return left_out;
+}
+
+uint64_t slots_spare(struct record_clock *clock, struct record_budget *budget, uint64_t now,
+                     uint64_t taken)
+{
+    budget->credit += budget->most * (double)(now - budget->counted_at);
+    budget->credit -= (double)(taken - budget->counted);
+    if (budget->credit > budget->most * CREDIT_TIME)
+        budget->credit = budget->most * CREDIT_TIME;
+    budget->counted_at = now;
+    budget->counted = taken;
+    if (budget->credit >= 0)
+        return 0;
+    return leave_out(clock, now + (uint64_t)(-budget->credit / budget->most));
 }

@@ -34,6 +34,23 @@ bool slots_wait(const struct record_clock *clock);
 /** The moment was used: goes to the next interval that is not over. @return how many were lost. */
 uint64_t slots_next(struct record_clock *clock);
 
+/** Processor time that looks may take. */
+struct record_budget {
+    double most;         /**< Of one processor; 0: all that they need. */
+    uint64_t counted_at; /**< When the credit was counted last. */
+    uint64_t counted;    /**< ns that had been taken by then. */
+    double credit;       /**< ns that may be taken at once; below 0: so many were too many. */
+};
+
+/**
+ * Where more was taken than may be, goes to the first interval by whose beginning it is made up
+ * for.
+ * @param now  as record_now() has it. @param taken  ns of processor time, of all so far.
+ * @return how many are left out.
+ */
+uint64_t slots_spare(struct record_clock *clock, struct record_budget *budget, uint64_t now,
+                     uint64_t taken);
+
 /* ---- threads.c: what runs ---- */
 
 /** The last stack of a thread, from the outermost frame on: most of the next one is the same. */
@@ -172,7 +189,10 @@ struct recording {
     size_t capacity;
     uint64_t looked_for_children; /**< When. */
     uint32_t weight;              /**< Of the samples of this moment. */
-    struct psc_error refusal;     /**< Why a process cannot be sampled, of the last one. */
+    uint64_t ticked_at;
+    bool asked; /**< `tick` has ended it. */
+    struct record_budget budget;
+    struct psc_error refusal; /**< Why a process cannot be sampled, of the last one. */
 };
 
 /** @param parent  number in the profile; 0: none. */
@@ -194,6 +214,9 @@ PSC_MUST_CHECK enum psc_status processes_look_for_children(struct recording *rec
                                                            struct psc_error *err);
 
 /* ---- sampling.c ---- */
+
+/** Calls `tick`. @return whether it ends the recording. */
+bool recording_tick(struct recording *recording);
 
 /** Of one process, whose session is open. */
 PSC_MUST_CHECK enum psc_status sample_threads(struct recording *recording,

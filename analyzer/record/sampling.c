@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* Nanoseconds between two calls of `tick` in a moment that takes long. */
+#define TICK_INTERVAL UINT64_C(100000000)
+
 /** The moment that samples are of. */
 struct moment {
     struct recording *recording;
@@ -183,6 +186,21 @@ static enum psc_status sample_thread(struct moment *moment, struct recorded_thre
     return take_sample(moment, thread, news, &wait, err);
 }
 
+bool recording_tick(struct recording *recording)
+{
+    const struct record_options *options = recording->options;
+    recording->ticked_at = record_now();
+    recording->asked =
+        options->tick && options->tick(options->tick_context, recording->profile) != 0;
+    return recording->asked;
+}
+
+/* The same in the middle of a moment, where the last call is long ago. */
+static bool tick_between(struct recording *recording)
+{
+    return record_now() - recording->ticked_at >= TICK_INTERVAL && recording_tick(recording);
+}
+
 /*
  * Looks at threads from that one on, and asks for those together of which it has to be asked.
  * Returns the one behind them.
@@ -221,6 +239,8 @@ enum psc_status sample_threads(struct recording *recording, struct recorded_proc
     if (status == PSC_OK)
         status = capture_session_begin(process->session, err);
     for (size_t i = 0, end = 0; status == PSC_OK && i < table->count; i++) {
+        if (i == end && tick_between(recording))
+            break;
         if (i == end)
             end = look_ahead(process, i);
         if (table->items[i].listed)

@@ -21,12 +21,19 @@
 #define RATE_LIMIT    100000.0
 #define FIRST_REFRESH 0.3 /* Seconds until there is something to be seen. */
 #define REFRESH_LIMIT 3600.0
+#define MOST_CPU      0.5  /* Of a processor. */
+#define PICTURE_SHARE 0.25 /* Of it, what pictures take at most. */
+
+static double seconds_of_clock(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
 
 static double now_in_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return seconds_of_clock(CLOCK_MONOTONIC);
 }
 
 enum color_wish { COLOR_WISH_AUTO, COLOR_WISH_ALWAYS, COLOR_WISH_NEVER };
@@ -42,6 +49,7 @@ struct top {
     bool no_terminal;
     double begun;
     double taken; /**< When samples were taken last. */
+    double price; /**< Seconds of processor time of the picture that was made of them. */
 };
 
 /* ---- while it samples ---- */
@@ -121,9 +129,14 @@ static int tick(void *context, struct profile *profile)
     bool is_first = top->screen.figures.all <= 0;
     double wait =
         is_first && top->screen.refresh > FIRST_REFRESH ? FIRST_REFRESH : top->screen.refresh;
+    // Of thousands of stacks of a hundred thousand frames a picture takes long.
+    if (wait < top->price / PICTURE_SHARE)
+        wait = top->price / PICTURE_SHARE;
     if (now - top->taken >= wait) {
+        double before = seconds_of_clock(CLOCK_THREAD_CPUTIME_ID);
         take_samples(top, profile, now);
         screen_draw(&top->screen, profile);
+        top->price = seconds_of_clock(CLOCK_THREAD_CPUTIME_ID) - before;
     }
     return top->screen.failed;
 }
@@ -343,7 +356,9 @@ static int watch(void *context)
 
 int command_top(int argc, char **argv)
 {
-    struct top top = {.record = {.rate = DEFAULT_RATE}, .screen = {.refresh = 1}, .printed = -1};
+    struct top top = {.record = {.rate = DEFAULT_RATE, .most_cpu = MOST_CPU},
+                      .screen = {.refresh = 1},
+                      .printed = -1};
     enum options_result result = parse(&top, argc, argv);
     if (result != OPTIONS_RUN)
         return command_line_exit_code(result);

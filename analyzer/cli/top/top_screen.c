@@ -31,18 +31,28 @@ static double seconds_of(const struct profile *profile, uint64_t intervals)
 
 /* ---- the head ---- */
 
+/* A word where looks are fewer than was asked for, so that this program takes half a processor. */
+static void describe_left_out(const struct profile_counts *counts, char *ret, size_t size)
+{
+    ret[0] = '\0';
+    if (counts->left_out)
+        snprintf(ret, size, ", %" PRIu64 " left out", counts->left_out);
+}
+
 static void draw_head(const struct top_screen *screen, const struct profile *profile, int columns)
 {
     const struct figures *figures = &screen->figures;
     const struct profile_counts *counts = &profile->counts;
-    char line[512];
+    char line[512], left_out[64];
     int used = terminal_put(0, 0, columns, STYLE_BOLD, "pystack-core top  ");
     terminal_put(0, used, columns - used, STYLE_PLAIN, screen->title);
+    describe_left_out(counts, left_out, sizeof(left_out));
     snprintf(line, sizeof(line),
              "%.0f s, each %.3g ms: %" PRIu64 " samples, %" PRIu64 " failed, %" PRIu64
-             " late, %" PRIu64 " lost; every %.3g s%s",
+             " late, %" PRIu64 " lost%s; every %.3g s%s",
              screen->elapsed, (double)profile->interval / 1e6, counts->samples, counts->failed,
-             counts->late, counts->lost, screen->refresh, screen->paused ? "; PAUSED" : "");
+             counts->late, counts->lost, left_out, screen->refresh,
+             screen->paused ? "; PAUSED" : "");
     terminal_put(1, 0, columns, screen->paused ? STYLE_BOLD : STYLE_QUIET, line);
     size_t ran = 0;
     for (size_t i = 0; i < figures->threads.count; i++)
@@ -213,7 +223,8 @@ static void draw_help(int rows, int columns)
         "100 % is one thread all of the time. own: the function itself was",
         "the innermost; total: it was on the stack. % are of the last",
         "refresh, seconds since the start. GIL: how long somebody held it;",
-        "collector: how long the garbage collector ran.",
+        "collector: how long the garbage collector ran. left out: moments",
+        "without a look, since looks would take more than half a processor.",
         "Any key ends this help."};
     for (int i = 0; i < (int)PSC_ARRAY_SIZE(lines) && i + 1 < rows; i++)
         terminal_put(i + 1, 2, columns - 2, STYLE_PLAIN, lines[i]);

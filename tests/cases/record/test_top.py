@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 
@@ -30,6 +31,22 @@ def outer():
         leaf_two()
 print("ready", flush=True)
 outer()
+'''
+
+
+DEEP_PROGRAM = '''
+import sys
+sys.setrecursionlimit(100000)
+def leaf():
+    total = 0
+    for number in range(10000):
+        total += number
+def down(depth):
+    while depth == 0:
+        leaf()
+    down(depth - 1)
+print("ready", flush=True)
+down(1500)
 '''
 
 
@@ -153,6 +170,38 @@ def test_windows_and_colors(program):
     with screen("--pid", str(program.pid), "--mode", "python", env="TERM=vt100") as shown:
         shown.wait(r"leaf_one")
     living.assert_works(program.pid)
+
+
+def processor_time(pids):
+    """Seconds, of all of them together."""
+    ticks = 0
+    for pid in pids:
+        with open("/proc/%d/stat" % pid) as file:
+            ticks += sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def test_costly_looks_are_fewer(tmp_path):
+    """Half a processor at most: moments are left out, which is said; what runs has its share nevertheless."""
+    script = tmp_path / "deep.py"
+    script.write_text(DEEP_PROGRAM)
+    with living.running([sys.executable, str(script)]) as process, \
+            screen("--pid", str(process.pid), "--rate", "20000") as shown:
+        shown.wait(r" [1-9]\d* (lost|left out); every 0.2 s")
+        below = descendants(int(shown.tmux("display-message", "-p", "#{pane_pid}")))
+        analyzers = [pid for pid in below if os.readlink("/proc/%d/exe" % pid) == os.path.realpath(analyzer.PROGRAM)]
+        assert len(analyzers) == 2, analyzers
+        began, before = time.monotonic(), processor_time(analyzers)
+        wait_until(lambda: time.monotonic() - began > 6, "six seconds", 60, 0.1)
+        taken, passed = processor_time(analyzers) - before, time.monotonic() - began
+        # Beside it what was saved, one look and one picture that were begun, and the kernel's ticks.
+        assert taken < 0.5 * passed + 0.5, (taken, passed)
+        # On a busy machine it may get less than it may take.
+        assert taken < 0.45 * passed or re.search(r" [1-9]\d* left out;", shown.text()), shown.text()
+        shown.keys("2")
+        shown.wait(r"^ +\d+\.\d +[1-9]\d+\.\d .* down \(")
+        shown.keys("q")
+        shown.wait(r"^exit 0$")
 
 
 def test_ends(program, tmp_path):

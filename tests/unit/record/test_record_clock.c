@@ -71,6 +71,33 @@ static void test_what_has_passed_is_lost(void **state)
     assert_true(lost >= 49);
 }
 
+/* A quarter of a processor: what was taken beyond it is made up for, what was saved is little. */
+static void test_costly_moments_are_left_out(void **state)
+{
+    (void)state;
+    struct record_clock clock;
+    begin(&clock, 7);
+    uint64_t now = clock.start, taken = 5;
+    struct record_budget budget = {.most = 0.25, .counted_at = now, .counted = taken};
+    // As much as it may.
+    assert_int_equal(slots_spare(&clock, &budget, now += INTERVAL, taken += INTERVAL / 4), 0);
+    assert_int_equal(clock.slot, 0);
+    // A whole processor for an interval: three more are to pass without a look.
+    assert_int_equal(slots_spare(&clock, &budget, now += INTERVAL, taken += INTERVAL), 5);
+    assert_int_equal(clock.slot, 5);
+    assert_true(clock.moment >= clock.start + 5 * INTERVAL);
+    assert_true(clock.moment < clock.start + 6 * INTERVAL);
+    // They have passed.
+    assert_int_equal(slots_spare(&clock, &budget, now += 3 * INTERVAL, taken), 0);
+    assert_int_equal(slots_next(&clock), 0);
+    // Hours of rest are worth a quarter of a tenth of a second.
+    assert_int_equal(slots_spare(&clock, &budget, now += UINT64_C(3600000000000), taken), 0);
+    assert_int_equal(slots_spare(&clock, &budget, now, taken += 25000000), 0);
+    uint64_t slot = clock.slot;
+    uint64_t left_out = slots_spare(&clock, &budget, now, taken += INTERVAL);
+    assert_int_equal(left_out, (now - clock.start) / INTERVAL + 4 - slot);
+}
+
 static void test_waiting_ends_at_the_moment(void **state)
 {
     (void)state;
@@ -91,6 +118,7 @@ int main(void)
         cmocka_unit_test(test_one_moment_in_each_interval),
         cmocka_unit_test(test_a_seed_gives_the_same_moments),
         cmocka_unit_test(test_what_has_passed_is_lost),
+        cmocka_unit_test(test_costly_moments_are_left_out),
         cmocka_unit_test(test_waiting_ends_at_the_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
