@@ -35,7 +35,7 @@ static size_t demangle(struct cython_symbol_set *symbol_set, const char *symbol,
     if (!symbol)
         return 0;
     if (!demangle_cython(symbol_set, symbol, &text)) {
-        char *demangled PSC_CLEANUP(cleanup_free) = demangle_symbol(symbol);
+        char *demangled PSC_CLEANUP(cleanup_free) = demangle_symbol(symbol, DEMANGLED_LIMIT, NULL);
         if (demangled)
             text_add_string(&text, demangled);
     }

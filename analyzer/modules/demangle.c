@@ -1,13 +1,17 @@
 #include "modules.h"
 
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /** Longer names than this are not names. */
 #define MANGLED_LIMIT 8192
-/** A mangled name can stand for an exponentially longer one; this much of it is enough. */
-#define DEMANGLED_LIMIT 65536
+/** Nanoseconds of processor time of one name; that of real ones is below a thousandth of it. */
+#define NAME_TIME UINT64_C(20000000)
+/** Pieces of a name that are not timed, and those between two looks at the clock. */
+#define PIECES_UNTIMED 32
 
 /** True for "cold", "part.0", "constprop.12" and their like: what compilers hang on. */
 static bool is_compiler_suffix(const char *word, size_t size)
@@ -43,14 +47,67 @@ static bool cut_suffix(char *symbol)
     return true;
 }
 
-static void append_piece(const char *piece, size_t size, void *context)
+/** What is taken of one name. */
+struct demangled {
+    struct text text;
+    size_t limit;
+    size_t pieces;
+    uint64_t since; /**< When so many pieces were there as are not timed. */
+    jmp_buf enough;
+};
+
+static uint64_t spent(void)
 {
-    struct text *text = context;
-    if (text->size < DEMANGLED_LIMIT)
-        text_add(text, piece, size);
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-char *demangle_symbol(const char *symbol)
+/* Parts that print nothing cost time as well. */
+static bool takes_long(struct demangled *name)
+{
+    if (++name->pieces % PIECES_UNTIMED)
+        return false;
+    uint64_t now = spent();
+    name->since = name->since ? name->since : now;
+    return now - name->since > NAME_TIME;
+}
+
+static bool is_ascii(const char *piece, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)piece[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/*
+ * Parts of a name that refer to one another make a hundred bytes stand for more than any time
+ * would do for, and libiberty goes on to the end: so it is left. It holds no memory then but for a
+ * part of a Rust name that is not ASCII, which it has unpacked.
+ */
+static void append_piece(const char *piece, size_t size, void *context)
+{
+    struct demangled *name = context;
+    if (name->text.size < name->limit)
+        text_add(&name->text, piece, size);
+    bool full = takes_long(name) || name->text.size >= name->limit || name->text.failed;
+    if (full && is_ascii(piece, size))
+        longjmp(name->enough, 1);
+}
+
+/* Into a new text; whether the scheme is that of the symbol, or there was enough of it. */
+static bool demangle_by(int (*scheme)(const char *, int, demangle_callbackref, void *),
+                        const char *symbol, int flags, struct demangled *name)
+{
+    text_deinit(&name->text);
+    name->text = (struct text){0};
+    if (setjmp(name->enough))
+        return true;
+    return scheme(symbol, flags, append_piece, name) != 0;
+}
+
+char *demangle_symbol(const char *symbol, size_t limit, uint64_t *time)
 {
     bool rust = strncmp(symbol, "_R", 2) == 0;
     if (!rust && strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_GLOBAL_", 8) != 0)
@@ -63,19 +120,14 @@ char *demangle_symbol(const char *symbol)
     while (cut_suffix(copy))
         continue;
 
-    struct text text = {0};
+    struct demangled name = {.limit = limit};
     /* Rust's older scheme looks like C++: it has to be asked first. */
-    if (!rust_demangle_callback(copy, DMGL_NO_OPTS, append_piece, &text)) {
-        text_deinit(&text);
-        text = (struct text){0};
-        if (rust || !cplus_demangle_v3_callback(copy, DMGL_ANSI, append_piece, &text)) {
-            text_deinit(&text);
-            return NULL;
-        }
-    }
-    if (text.failed || !text.data) {
-        text_deinit(&text);
-        return NULL;
-    }
-    return text.data;
+    bool found = demangle_by(rust_demangle_callback, copy, DMGL_NO_OPTS, &name) ||
+                 (!rust && demangle_by(cplus_demangle_v3_callback, copy, DMGL_ANSI, &name));
+    if (time && name.since)
+        *time += spent() - name.since;
+    if (found && !name.text.failed && name.text.data)
+        return name.text.data;
+    text_deinit(&name.text);
+    return NULL;
 }

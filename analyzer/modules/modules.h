@@ -189,12 +189,17 @@ bool kept_modules_find(struct kept_modules *kept, struct target_file *file);
 
 /* ---- names ---- */
 
+/** A mangled name can stand for an exponentially longer one; this much of it is enough. */
+#define DEMANGLED_LIMIT ((size_t)65536)
+
 /**
  * C++ and Rust names as debuggers print them in a backtrace (libiberty): qualified,
  * with template arguments, without the list of parameters, Rust's hash and the
  * compiler's suffixes (.cold, .part.0, .constprop.0, .isra.0, ...).
+ * @param limit  bytes of it that are enough; some more may come.
+ * @param time  grows by the nanoseconds of processor time of one that has many parts; or NULL.
  * @return malloc'd, or NULL when the name is not mangled.
  */
-char *demangle_symbol(const char *symbol);
+char *demangle_symbol(const char *symbol, size_t limit, uint64_t *time);
 
 #endif

@@ -8,6 +8,8 @@
 #define SYMBOL_SIZE_LIMIT  ((size_t)8192)
 #define NAME_BYTES_LIMIT   ((size_t)64 << 20)
 #define SHORT_SYMBOL_LIMIT ((size_t)40)
+/* Nanoseconds of processor time for C++ and Rust names of many parts. */
+#define NAME_TIME_LIMIT UINT64_C(1000000000)
 
 /* gcc and clang add these to clones of a function; the clone is still that function. */
 static const char *const clone_suffixes[] = {".cold",      ".part.",      ".constprop.", ".isra.",
@@ -101,16 +103,25 @@ static bool is_header_helper(const char *symbol)
     return !strncmp(symbol, "Py", 2) || !strncmp(symbol, "_Py", 3);
 }
 
-/* As a symbol table has them; those of debug information may be longer. */
-static const char *keep_symbol(struct symbolizer *symbolizer, const char *symbol)
+/* Whether names are to be cut; it is said once. */
+static bool is_named_out(struct symbolizer *symbolizer)
 {
-    size_t limit = SYMBOL_SIZE_LIMIT;
-    if (symbolizer->name_bytes >= NAME_BYTES_LIMIT) {
+    if (symbolizer->name_time >= NAME_TIME_LIMIT)
+        target_warn(symbolizer->input.target, "symbol-names",
+                    "names of native functions are cut: to find them takes too long");
+    else if (symbolizer->name_bytes >= NAME_BYTES_LIMIT)
         target_warn(symbolizer->input.target, "symbol-names",
                     "names of native functions are cut: there are more than %zu MB of them",
                     NAME_BYTES_LIMIT >> 20);
-        limit = SHORT_SYMBOL_LIMIT;
-    }
+    else
+        return false;
+    return true;
+}
+
+/* As a symbol table has them; those of debug information may be longer. */
+static const char *keep_symbol(struct symbolizer *symbolizer, const char *symbol)
+{
+    size_t limit = is_named_out(symbolizer) ? SHORT_SYMBOL_LIMIT : SYMBOL_SIZE_LIMIT;
     size_t size = strnlen(symbol, limit);
     symbolizer->name_bytes += size;
     return arena_strndup(symbolizer->trace->arena, symbol, size);
@@ -125,7 +136,7 @@ void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_i
     if (!symbol)
         return;
     location->symbol = symbol;
-    char *demangled = demangle_symbol(symbol);
+    char *demangled = demangle_symbol(symbol, DEMANGLED_LIMIT, &symbolizer->name_time);
     if (demangled) {
         symbolizer->name_bytes += strlen(demangled);
         location->function = arena_strdup(arena, demangled);

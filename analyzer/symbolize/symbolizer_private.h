@@ -50,7 +50,8 @@ struct symbolizer {
     struct hash_table instructions; /**< struct known_instruction */
     const struct trace_location *gaps[GAP_LIMIT];
     size_t gap_count;
-    size_t name_bytes; /**< Of symbols and functions. */
+    size_t name_bytes;  /**< Of symbols and functions. */
+    uint64_t name_time; /**< As demangle_symbol() counts it. */
 };
 
 /** The record of a module; NULL: it has none. */

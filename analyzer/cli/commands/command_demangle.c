@@ -29,7 +29,9 @@ const struct command_spec demangle_command = {
     .examples = "pystack-core demangle _ZNSt6vectorIiSaIiEE9push_backERKi\n"
                 "nm MODULE.so | pystack-core demangle\n"
                 "perf report --stdio | pystack-core demangle",
-    .exit_status = "Exit status: 0 done, 2 the input could not be read, 64 wrong usage.",
+    .exit_status =
+        "Exit status: 0 done, 1 names would be too long: some symbols stayed as they are, "
+        "2 the input\ncould not be read, 64 wrong usage.",
     .words = WORDS_TEXT,
 };
 
@@ -46,7 +48,7 @@ int command_demangle(int argc, char **argv)
         good = psc_symbols_add(symbols, argv[i]) == PSC_OK;
     int code = good && first == argc ? demangle_stdin(symbols) : EXIT_COMPLETE;
     for (int i = first; good && i < argc; i++) {
-        demangle_word(symbols, argv[i], strlen(argv[i]));
+        (void)demangle_word(symbols, argv[i], strlen(argv[i]));
         putchar('\n');
     }
     if (!good) {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Bytes of lines that are held back; a longer word or line goes through in pieces. */
@@ -20,6 +21,14 @@
 #define WORD_LIMIT ((size_t)64 * 1024)
 /* Input that pauses for so long is printed as far as it is known: somebody may be typing. */
 #define PAUSE_MILLISECONDS 500
+/* Bytes of names that symbols become, and more for each byte of input: they may grow without end.
+ */
+#define NAMED_FREE     ((uint64_t)32 << 20)
+#define NAMED_PER_BYTE 6
+/* Nanoseconds of processor time, likewise, and words between two looks at the clock. */
+#define TIME_FREE     UINT64_C(1500000000)
+#define TIME_PER_BYTE 150
+#define WORDS_UNTIMED 16
 
 struct filter {
     struct psc_symbols *symbols;
@@ -28,26 +37,31 @@ struct filter {
     bool holds;         /**< There are Cython symbols among them. */
     bool inside;        /**< A word that is too long is being passed through. */
     bool no_memory;
+    bool tells;     /**< That names were too long has been said. */
+    uint64_t taken; /**< Bytes of input. */
+    uint64_t named; /**< Bytes that symbols have become. */
+    uint64_t words;
+    uint64_t time; /**< ns of processor time when the clock was looked at. */
 };
 
-/** Prints what the symbol stands for; false, and nothing printed, when it is none. */
-static bool put_name(struct psc_symbols *symbols, const char *symbol)
+/** Prints what the symbol stands for; what that has, 0 where it is none and nothing is printed. */
+static size_t put_name(struct psc_symbols *symbols, const char *symbol)
 {
-    char small[4096];
+    char small[16384];
     size_t size = psc_symbols_demangle(symbols, symbol, small, sizeof(small));
     if (size < sizeof(small)) {
         fwrite(small, 1, size, stdout);
-        return size > 0;
+        return size;
     }
     char *name = malloc(size + 1);
     bool good = name && psc_symbols_demangle(symbols, symbol, name, size + 1) == size;
     if (good)
         fwrite(name, 1, size, stdout);
     free(name);
-    return good;
+    return good ? size : 0;
 }
 
-void demangle_word(struct psc_symbols *symbols, char *word, size_t size)
+size_t demangle_word(struct psc_symbols *symbols, char *word, size_t size)
 {
     size_t begin = 0, end = size;
     while (begin < size && word[begin] == '.')
@@ -56,15 +70,17 @@ void demangle_word(struct psc_symbols *symbols, char *word, size_t size)
         end--;
     if (begin == end || word[begin] != '_' || end - begin > WORD_LIMIT) {
         fwrite(word, 1, size, stdout);
-        return;
+        return 0;
     }
     char behind = word[end];
     fwrite(word, 1, begin, stdout);
     word[end] = '\0';
-    if (!put_name(symbols, word + begin))
+    size_t named = put_name(symbols, word + begin);
+    if (!named)
         fwrite(word + begin, 1, end - begin, stdout);
     word[end] = behind;
     fwrite(word + end, 1, size - end, stdout);
+    return named;
 }
 
 static bool is_word(char byte)
@@ -119,15 +135,30 @@ static void take_symbols(struct filter *filter, size_t limit)
     }
 }
 
+/** Whether further symbols stay as they are; it is said once. */
+static bool is_named_out(struct filter *filter)
+{
+    struct timespec time;
+    if (!(filter->words++ % WORDS_UNTIMED) && !clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time))
+        filter->time = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    if (filter->named <= NAMED_FREE + NAMED_PER_BYTE * filter->taken &&
+        filter->time <= TIME_FREE + TIME_PER_BYTE * filter->taken)
+        return false;
+    if (!filter->tells)
+        complain("names are too long, or take too long: further symbols stay as they are");
+    filter->tells = true;
+    return true;
+}
+
 /** Prints the first bytes, which do not end inside of a word. */
 static void put_text(struct filter *filter, size_t size)
 {
     for (size_t at = 0; at < size;) {
         size_t length = word_size(filter->input.bytes + at, size - at);
-        if (length && (filter->inside || length > WORD_LIMIT))
+        if (length && (filter->inside || length > WORD_LIMIT || is_named_out(filter)))
             fwrite(filter->input.bytes + at, 1, length, stdout);
         else if (length)
-            demangle_word(filter->symbols, filter->input.bytes + at, length);
+            filter->named += demangle_word(filter->symbols, filter->input.bytes + at, length);
         at += length;
         size_t other = at;
         while (other < size && !is_word(filter->input.bytes[other]))
@@ -174,6 +205,7 @@ static int copy_input(struct filter *filter)
         ssize_t count = input_read_some(&filter->input, STDIN_FILENO);
         if (count <= 0)
             return count ? errno : 0;
+        filter->taken += (uint64_t)count;
         take_symbols(filter, lines_end(filter));
         if (!filter->holds || filter->input.size >= HELD_LIMIT)
             put_lines(filter);
@@ -194,5 +226,7 @@ int demangle_stdin(struct psc_symbols *symbols)
         error = ENOMEM;
     if (error)
         complain("standard input: %s", strerror(error));
-    return error ? EXIT_NOTHING : EXIT_COMPLETE;
+    if (error)
+        return EXIT_NOTHING;
+    return filter.tells ? EXIT_PARTIAL : EXIT_COMPLETE;
 }

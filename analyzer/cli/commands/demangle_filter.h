@@ -10,7 +10,8 @@ int demangle_stdin(struct psc_symbols *symbols);
 /**
  * Prints a word, demangled when it is a symbol. Full stops before and after it are not its own: a
  * sentence's, or those of PowerPC's functions. The byte at word[size] is written to.
+ * @return bytes of the name; 0: it is no symbol.
  */
-void demangle_word(struct psc_symbols *symbols, char *word, size_t size);
+size_t demangle_word(struct psc_symbols *symbols, char *word, size_t size);
 
 #endif

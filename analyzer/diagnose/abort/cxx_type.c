@@ -37,7 +37,7 @@ const char *cxx_type_title(const struct abort_stack *stack, const struct cxx_typ
 {
     char symbol[TYPE_NAME_LIMIT + 8];
     snprintf(symbol, sizeof(symbol), "_ZTS%s", type->name);
-    char *title PSC_CLEANUP(cleanup_free) = demangle_symbol(symbol);
+    char *title PSC_CLEANUP(cleanup_free) = demangle_symbol(symbol, DEMANGLED_LIMIT, NULL);
     if (!title || strncmp(title, TITLE_MARK, strlen(TITLE_MARK)) != 0)
         return type->name;
     return arena_strdup(stack->input->arena, title + strlen(TITLE_MARK));

@@ -9,6 +9,8 @@
 #define BASE_DEPTH_LIMIT 8
 /* Base classes and unnamed structs of one struct. */
 #define INNER_LIMIT 64
+/* Bytes of the name of a function that is pointed to. */
+#define FUNCTION_LIMIT 1024
 
 /* ---- objects ---- */
 
@@ -76,7 +78,7 @@ static void add_function(struct c_writer *writer, psc_addr address)
     if (!module || !module_find_symbol(module, address, &symbol) || symbol.address != address)
         return;
     bool cython = cython_name_of(module, symbol.name, writer->arena, &name) && name.function;
-    char *demangled = cython ? NULL : demangle_symbol(symbol.name);
+    char *demangled = cython ? NULL : demangle_symbol(symbol.name, FUNCTION_LIMIT, NULL);
     text_printf(writer->text, " <%s>",
                 cython      ? name.function
                 : demangled ? demangled

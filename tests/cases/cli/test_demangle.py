@@ -132,3 +132,60 @@ def test_a_full_disk_is_told():
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAM, "demangle", "main"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and "standard output" in done.stderr
+
+
+def rust_of(levels, first="TllE"):
+    """Each type is a pair of the one before, by reference: 2 ** levels numbers."""
+    text, before = "INvC1a1f" + first, 8
+    for _ in range(levels):
+        here = len(text)
+        text += "TB%sB%sE" % ((base_62(before),) * 2)
+        before = here
+    return "_R" + text + "E"
+
+
+def base_62(number):
+    digits = ""
+    number -= 1
+    while number or not digits:
+        digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 62] + digits
+        number //= 62
+    return digits + "_"
+
+
+def cxx_of(levels):
+    """The same of C++, by its substitutions."""
+    names = ["S%X_" % (number + 1) if number < 15 else "SG_" for number in range(levels)]
+    return "_Z1fI1PIiiE" + "".join("S0_I%s%sE" % (name, name) for name in names) + "Evv"
+
+
+def silent_of(levels):
+    """Of paths nine hundred steps long that print one letter."""
+    return rust_of(levels, "Nv" * 900 + "C1a" + "0" * 900)
+
+
+def test_names_that_print_little():
+    line = silent_of(30) + "\n"
+    begun = os.times()
+    done = demangle(text=line * (2000000 // len(line)))
+    ended = os.times()
+    assert ended.children_user + ended.children_system - begun.children_user - begun.children_system < 5
+    assert (done.returncode, done.stdout.count("\n")) == (1, 2000000 // len(line)) and done.stdout.endswith(2 * line)
+    assert done.stdout.startswith("a::f::<a, (a, a), ((a, a), (a, a)), ")
+
+
+@pytest.mark.parametrize("make", [rust_of, cxx_of])
+def test_names_that_grow_without_end(make):
+    """A hundred bytes that stand for more than memory has: the beginning of it; of many of them some stay as they are."""
+    assert demangle(make(2)).stdout.count("(i32, i32)" if make is rust_of else "P<int, int>") == 1 + 2 + 4
+    done = demangle(make(14))
+    assert done.returncode == 0 and 65536 <= len(done.stdout) < 65536 + 1000
+    assert done.stdout.startswith("a::f::<(i32, i32), ((" if make is rust_of else "f<P<int, int>, P<P<")
+    line = make(14) + "\n"
+    count = 2000000 // len(line)
+    begun = os.times()
+    done = demangle(text=line * count)
+    ended = os.times()
+    assert ended.children_user + ended.children_system - begun.children_user - begun.children_system < 5
+    assert done.returncode == 1 and done.stdout.count("\n") == count and done.stdout.endswith(2 * line)
+    assert done.stderr == "pystack-core: names are too long, or take too long: further symbols stay as they are\n"

@@ -326,6 +326,33 @@ def test_functions_that_share_one_long_name(name, tmp_path):
     assert "main" in functions and len([one for one in functions if one and len(one) > 1000]) > FUNCTIONS - 5
 
 
+def test_functions_of_long_silent_names(tmp_path):
+    """Rust's back references: four kilobytes that stand for 2 ** 20 paths of nine hundred steps that print one letter."""
+    def name(number):
+        text = "INvC5a%04d1f" % number
+        before = len(text)
+        text += "Nv" * 900 + "C1a" + "0" * 900
+        for _ in range(20):
+            here = len(text)
+            text += "T" + 2 * ("B%s_" % base_62(before - 1)) + "E"
+            before = here
+        return "_R" + text + "E"
+
+    def base_62(number):
+        digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        return (base_62(number // 62) if number >= 62 else "") + digits[number % 62]
+
+    count = 200
+    source = "#include <stdlib.h>\n" + "".join(
+        '__attribute__((noinline)) int f%d(int a) __asm__("%s");\n' % (i, name(i)) for i in range(count)) + "".join(
+        "int f%d(int a) { return f%d(a) + 1; }\n" % (i, i - 1) for i in range(1, count))
+    core = crash(tmp_path, source + "int f0(int a) { abort(); return a; }\nint main(void) { return f%d(1); }\n" % (count - 1))
+    result = analyzer.run("--format", "json", core, **LIMITS)
+    assert warned(result, "symbol-names")
+    functions = [frame["function"] for frame in result.json["threads"][0]["frames"]]
+    assert "main" in functions and any(one and one.startswith("a0000::f::<a, (a, a), ") for one in functions), functions[:9]
+
+
 # ---- JSON ----
 
 @pytest.mark.parametrize("value", ["{}", "[]", "1"])

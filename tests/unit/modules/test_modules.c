@@ -369,7 +369,7 @@ static void names_are_demangled(void **state)
         {"", NULL},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
-        char *name = demangle_symbol(cases[i].symbol);
+        char *name = demangle_symbol(cases[i].symbol, DEMANGLED_LIMIT, NULL);
         if (cases[i].name) {
             assert_non_null(name);
             assert_string_equal(name, cases[i].name);
