@@ -12,6 +12,8 @@
 #define DELETED_SUFFIX   " (deleted)"
 #define ELF_HEADER_BYTES 4096 /* Of an image: ELF header, program headers, the build-id note. */
 #define NOTES_BYTES      1024 /* Of a note segment; build-ids come early. */
+/* Mappings whose files are looked for, where there are more files than that. */
+#define NAMED_FILE_LIMIT 65536
 
 _Static_assert(TARGET_BUILD_ID_MAX == ELF_BUILD_ID_LIMIT, "what is parsed has room");
 
@@ -344,6 +346,12 @@ void target_file_open(struct target *target, struct target_file *file)
         return;
     // Set first: reading the memory below must not come back here for the same file.
     file->state = TARGET_FILE_MISSING;
+    // To ask for one costs what opening it does, and more where another process opens it.
+    if (target->file_count > NAMED_FILE_LIMIT && file->first_mapping > NAMED_FILE_LIMIT) {
+        target_warn(target, "files", "more than %d files are mapped: the others are not looked for",
+                    NAMED_FILE_LIMIT);
+        return;
+    }
     struct memory_view memory;
     file_read_memory(target, file, &memory);
     if (memory.size)

@@ -74,7 +74,9 @@ def test_numbers_that_are_no_thread_ids(tmp_path):
 def test_many_mapped_files(tmp_path):
     names = hostile.file_note(["/nowhere/%d.so" % i for i in range(200000)])
     core = hostile.core(tmp_path / "core", hostile.thread(1) + names)
-    analyzer.assert_fits_schema(analyzer.run("--format", "json", core, **LIMITS).json)
+    result = analyzer.run("--format", "json", core, **LIMITS)
+    analyzer.assert_fits_schema(result.json)
+    assert warned(result, "files")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r"], ids=["newline", "carriage return"])
