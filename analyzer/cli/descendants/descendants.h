@@ -43,7 +43,8 @@ struct descendant {
     char *test;           /**< PYTEST_CURRENT_TEST that it has set itself, as it was seen last. */
     char *worker;         /**< PYTEST_XDIST_WORKER, the same. */
     double test_seen;
-    uint64_t written_in_test; /**< `written` just before that, */
+    uint64_t written_at_test; /**< `written` just before that test was seen first, */
+    uint64_t written_in_test; /**< and before it was seen last, */
     double used_in_test;      /**< and the seconds of processors that it had used. */
     bool session_seen;        /**< It has set PYTEST_VERSION itself, as pytest does from 8.2 on: */
     bool session_over;        /**< what that stands for has returned. */

@@ -23,6 +23,12 @@
 #define QUIET_SECONDS 0.1
 /* What tells how tests went that did not all pass is longer; that one test passed is shorter. */
 #define SUMMARY_BYTES 120u
+/*
+ * Before pytest 8.2 the variable of a test that called pytest.exit() stays, and looks go on until
+ * the interpreter ends. What is written of that is longer than this: "1 passed in 0.01s" and a line
+ * with "_pytest.outcomes.Exit" (_pytest/terminal.py), be the terminal as narrow as it may.
+ */
+#define EXIT_BYTES 40u
 /* Words at the start of a command line. */
 #define FIRST_WORDS 4u
 
@@ -72,15 +78,17 @@ static size_t read_text(const struct descendant *process, uint64_t address, char
     return done;
 }
 
-static void set(char **ret, const char *text)
+/* false: that is what it was. */
+static bool set(char **ret, const char *text)
 {
     if (*ret && !strcmp(*ret, text))
-        return;
+        return false;
     char *copy = strdup(text);
     if (!copy)
-        return;
+        return false;
     free(*ret);
     *ret = copy;
+    return true;
 }
 
 /*
@@ -103,13 +111,14 @@ static void look(struct descendant *process, const uint64_t *variables, size_t c
             continue;
         size_t size = read_text(process, variables[i], text, sizeof(text));
         if (size > sizeof(test_name) - 1 && !strncmp(text, test_name, sizeof(test_name) - 1)) {
-            set(&process->test, text + sizeof(test_name) - 1);
+            if (set(&process->test, text + sizeof(test_name) - 1))
+                process->written_at_test = process->written;
             process->test_seen = now;
             process->written_in_test = process->written;
             process->used_in_test = used;
             in_test = true;
         } else if (!strncmp(text, worker_name, sizeof(worker_name) - 1)) {
-            set(&process->worker, text + sizeof(worker_name) - 1);
+            (void)set(&process->worker, text + sizeof(worker_name) - 1);
         } else {
             in_session |= !strncmp(text, session_name, sizeof(session_name) - 1);
         }
@@ -159,9 +168,11 @@ bool last_test_was_cut_short(struct descendant *process, bool is_there, double n
 {
     const bool told = is_there && process_written_read(process);
     const uint64_t wrote = process->written - process->written_in_test;
+    const uint64_t wrote_at_test = process->written - process->written_at_test;
     const double passed = now - process->test_seen;
     double used = is_there ? process_used(process->pid) - process->used_in_test : passed;
-    if (!process->test || !is_pytest(process) || (told && wrote > SUMMARY_BYTES))
+    if (!process->test || !is_pytest(process) || (told && wrote > SUMMARY_BYTES) ||
+        (!process->session_seen && (!told || wrote_at_test > EXIT_BYTES)))
         return false;
     // One thread ends an interpreter: it cannot use more than has passed.
     if (used > passed || used < 0)

@@ -285,8 +285,9 @@ def test_exit_with_a_status_of_pytest(tmp_path, status):
     ("assert False", 1, None),
     ("raise KeyboardInterrupt", 2, None),
     ("pytest.exit('enough')", 2, None),
+    ("pytest.exit('', returncode=1)", 1, None),
     ("assert False", 1, ["-c", "import os, pytest; os._exit(pytest.main(['-q', '-p', 'no:cacheprovider', 'test_it.py']))"]),
-], ids=["fails", "interrupted", "exit", "main"])
+], ids=["fails", "interrupted", "exit", "exit with 1", "main"])
 def test_sessions_that_end(tmp_path, what, code, command):
     """What ends a session of pytest, and says so, is no death."""
     for _ in range(3):
