@@ -62,14 +62,18 @@ static void add(struct capabilities *capabilities, unsigned int which)
     capabilities->words[which / 32] |= 1u << (which % 32);
 }
 
+/*
+ * CAP_KILL: the kernel's signal to children of a process that has ended is sent with the rights of
+ * that one (kernel/exit.c, reparent_leader(); kernel/signal.c, kill_ok_by_cred()), and nobody's
+ * children are another user's. Calls that signal others are filtered.
+ */
 bool rights_keep_needed(void)
 {
     static const unsigned int needed[] = {
-        CAP_SYS_PTRACE,     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_FOWNER,
-        CAP_SYS_NICE,       CAP_SYS_RESOURCE,    CAP_SETUID,       CAP_SETGID,
-        CAP_SETPCAP,        CAP_IPC_LOCK,        CAP_SYS_ADMIN, /* /proc/PID/map_files; before
-                                                                   Linux 5.9. */
-        CHECKPOINT_RESTORE,                                     /* The same. */
+        CAP_SYS_PTRACE,     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_FOWNER,  CAP_SYS_NICE,
+        CAP_SYS_RESOURCE,   CAP_SETUID,          CAP_SETGID,       CAP_SETPCAP, CAP_IPC_LOCK,
+        CAP_KILL,           CAP_SYS_ADMIN, /* /proc/PID/map_files; before Linux 5.9. */
+        CHECKPOINT_RESTORE,                /* The same. */
     };
     struct capabilities kept = {{0}};
     if (!traces_by_right())
@@ -88,6 +92,7 @@ void rights_keep_tracing(void)
     add(&kept, CAP_SYS_PTRACE);
     add(&kept, CAP_DAC_READ_SEARCH);
     add(&kept, CAP_SYS_NICE);
+    add(&kept, CAP_KILL);
     // /proc/PID/map_files.
     add(&kept, has_restore ? CHECKPOINT_RESTORE : CAP_SYS_ADMIN);
     (void)keep(&kept);
@@ -103,10 +108,14 @@ static void keep_priority(void)
 bool rights_give_up(void)
 {
     bool good = true;
+    int parent_signal = 0;
     keep_priority();
+    (void)prctl(PR_GET_PDEATHSIG, &parent_signal);
     if (!geteuid())
         good = !setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
                !setresuid(NOBODY, NOBODY, NOBODY);
+    // The change of the user has taken it back (prctl(2)).
+    (void)prctl(PR_SET_PDEATHSIG, parent_signal);
     return keep(&(struct capabilities){{0}}) && good;
 }
 

@@ -13,7 +13,10 @@ bool rights_allow_no_new(void);
 bool rights_keep_needed(void);
 /** Of those the ones stay that tracing a process and reading its files need, likewise. */
 void rights_keep_tracing(void);
-/** Gives up all capabilities, and, of root, the user: nobody's alone stays. */
+/**
+ * Gives up all capabilities, and, of root, the user: nobody's alone stays. A signal that comes when
+ * the parent ends comes as before.
+ */
 bool rights_give_up(void);
 /** No file can be opened by a name any more, and no TCP port be used (landlock(7)). */
 bool rights_close_files(void);

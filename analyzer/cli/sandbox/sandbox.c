@@ -51,9 +51,8 @@ bool sandbox_is_shut(void)
 /* In the child. The order: each step takes away what the one before it needs. */
 static void enter(int broker, int control, const struct sandbox_rules *rules)
 {
-    dropped.user = rights_give_up();
-    // Signals that the change of the user has taken back (prctl(2)).
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dropped.user = rights_give_up();
     dropped.files = rights_close_files();
     const struct parsing_calls calls = {.broker = broker,
                                         .heard = rules->heard,

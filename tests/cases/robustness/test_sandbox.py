@@ -6,6 +6,7 @@ import pty
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
@@ -18,6 +19,7 @@ import debuggers
 import interpreters
 import living
 import made_calls
+from resting import wait_until
 
 AT_FDCWD = -100
 # Of x86-64: asm/unistd_64.h.
@@ -341,7 +343,7 @@ def test_who_traces_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("at,follow", [("broker_serve", "parent"), ("record_run", "child")], ids=["traces", "parses"])
 def test_recording_keeps_few_capabilities(at, follow, tmp_path):
-    """Those to trace, to read what is others', and to be in time; who parses has none."""
+    """Those to trace, to read what is others', to be in time, and for the kernel to end the child; who parses has none."""
     script = tmp_path / "script.gdb"
     with living.running(SLEEPER) as process:
         script.write_text(SCRIPT % (follow, go_to(at), "python print(open('/proc/%d/status' % "
@@ -349,10 +351,40 @@ def test_recording_keeps_few_capabilities(at, follow, tmp_path):
         done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *RECORD, str(process.pid)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=600, env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
-    kept = 1 << 19 | 1 << 2 | 1 << 23 if at == "broker_serve" else 0
+    kept = 1 << 19 | 1 << 2 | 1 << 23 | 1 << 5 if at == "broker_serve" else 0
     found = int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", done.stdout, re.M)[0], 16)
     assert found & ~(kept | (1 << 40 | 1 << 21 if kept else 0)) == 0, hex(found)
     assert not (found & 1 << 40 and found & 1 << 21), hex(found)
+
+
+def parsers_of(pid):
+    """Its children of the user nobody."""
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as children:
+        return [int(child) for child in children.read().split() if os.stat("/proc/" + child).st_uid == 65534]
+
+
+def is_over(pid):
+    try:
+        return living.process_state(pid)[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: another user's parser has the rights of its parent")
+def test_parser_ends_with_its_parent():
+    """Also one that asks for nothing: it stands still here."""
+    with living.running(SLEEPER) as process:
+        with subprocess.Popen([analyzer.PROGRAM, *RECORD[:2], "600", *RECORD[3:], str(process.pid)],
+                              stdout=subprocess.DEVNULL) as program:
+            wait_until(lambda: parsers_of(program.pid), "a parser")
+            parser, = parsers_of(program.pid)
+            os.kill(parser, signal.SIGSTOP)
+            program.kill()
+        try:
+            wait_until(lambda: is_over(parser), "the parser's end", 20)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(parser, signal.SIGKILL)
 
 
 def test_text_filter_has_nothing(tmp_path):
