@@ -118,6 +118,7 @@ struct profile_counts {
     uint64_t late;     /**< Of those, more than half an interval after their time. */
     uint64_t lost;     /**< Moments that had passed before their turn came. */
     uint64_t left_out; /**< Moments without a look, for these cost too much. Not wanted ones. */
+    uint64_t weighed;  /**< Moments that samples stand for so far: also lost ones, and left out. */
     uint64_t samples;  /**< Of threads. */
     uint64_t failed;   /**< Of those, without a stack. */
     uint64_t partial;  /**< Of those, with a gap in their stack. */

@@ -75,6 +75,7 @@ static enum psc_status take_moment(struct recording *recording, struct psc_error
     uint64_t began = record_now();
     counts->wanted++;
     counts->taken++;
+    counts->weighed += recording->weight;
     counts->late += began > recording->clock.moment + recording->clock.interval / 2;
     if (recording->options->children)
         status = processes_look_for_children(recording, err);

@@ -80,9 +80,9 @@ static void take_samples(struct top *top, struct profile *profile, double now)
     name_target(top, profile);
     screen->elapsed = now - top->begun;
     if (screen->paused) {
-        profile_drop_samples(profile);
+        figures_drop(&screen->figures, profile);
     } else {
-        screen->failed = !figures_take(&screen->figures, profile, now - top->taken);
+        screen->failed = !figures_take(&screen->figures, profile);
         screen_sort(screen, profile);
     }
     top->taken = now;
@@ -98,8 +98,7 @@ static bool take_keys(struct top *top, struct profile *profile)
         if (answer == SCREEN_QUIT)
             return true;
         if (answer == SCREEN_RESET) {
-            figures_reset(&top->screen.figures);
-            profile_drop_samples(profile);
+            figures_reset(&top->screen.figures, profile);
             top->taken = now_in_seconds();
             screen_sort(&top->screen, profile);
         }

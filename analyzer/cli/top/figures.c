@@ -18,8 +18,15 @@ void figures_deinit(struct figures *figures)
     free(figures->sorted);
 }
 
-void figures_reset(struct figures *figures)
+void figures_drop(struct figures *figures, struct profile *profile)
 {
+    profile_drop_samples(profile);
+    figures->weighed = profile->counts.weighed;
+}
+
+void figures_reset(struct figures *figures, struct profile *profile)
+{
+    figures_drop(figures, profile);
     hash_table_clear(&figures->stacks);
     hash_table_clear(&figures->threads);
     figures->recent = figures->all = 0;
@@ -68,13 +75,14 @@ static bool add_sample(struct figures *figures, const struct profile_sample *sam
     return true;
 }
 
-bool figures_take(struct figures *figures, struct profile *profile, double seconds)
+bool figures_take(struct figures *figures, struct profile *profile)
 {
     struct profile_reader reader;
     struct profile_sample sample;
     bool good = true;
     begin_while(figures);
-    figures->recent = seconds * 1e9 / (double)(profile->interval ? profile->interval : 1);
+    figures->recent = (double)(profile->counts.weighed - figures->weighed);
+    figures->weighed = profile->counts.weighed;
     figures->all += figures->recent;
     profile_start_reading(&reader, profile);
     while (good && profile_next_sample(&reader, &sample))

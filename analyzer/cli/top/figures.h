@@ -48,7 +48,8 @@ struct figures {
     struct figure_row **sorted;
     size_t sorted_capacity;
     size_t row_count;  /**< Of those in `sorted`. */
-    double recent;     /**< Intervals that the last while had. */
+    uint64_t weighed;  /**< profile_counts.weighed, when samples were taken last. */
+    double recent;     /**< Intervals that the samples of the last while stand for. */
     double all;        /**< And all. */
     uint64_t gil;      /**< Recent: intervals in which a thread held a GIL; */
     uint64_t collects; /**< was in the garbage collector. */
@@ -57,11 +58,13 @@ struct figures {
 
 void figures_init(struct figures *figures);
 void figures_deinit(struct figures *figures);
-/** Forgets what was before. */
-void figures_reset(struct figures *figures);
-/** Takes the samples of the profile for the last while, `seconds` long, and drops them there.
- * False: out of memory. */
-bool figures_take(struct figures *figures, struct profile *profile, double seconds);
+/** Drops the samples of the profile. */
+void figures_drop(struct figures *figures, struct profile *profile);
+/** The same, and forgets what was before. */
+void figures_reset(struct figures *figures, struct profile *profile);
+/** Takes the samples of the profile for the last while, and drops them there. False: out of memory.
+ */
+bool figures_take(struct figures *figures, struct profile *profile);
 /** Fills `sorted`. False: out of memory. */
 bool figures_sort(struct figures *figures, const struct profile *profile,
                   const struct figure_view *view);

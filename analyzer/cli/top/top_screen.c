@@ -17,7 +17,7 @@ static double share(uint64_t part, double whole)
     return whole > 0 ? 100.0 * (double)part / whole : 0;
 }
 
-/* Of what there is one. A late sample stands for some of the while before. */
+/* Of what there is one in each process. */
 static double capped_share(uint64_t part, double whole)
 {
     double found = share(part, whole);

@@ -149,6 +149,16 @@ def test_table_and_keys(program):
     living.assert_runs_free(program.pid)
 
 
+def test_lost_moments_belong_to_their_samples(program):
+    """One thread is never more than all of the time, however many moments are lost."""
+    with screen("--pid", str(program.pid), "--mode", "python", "--rate", "20000", "--interval", "0.05") as shown:
+        shown.wait(r"[1-9]\d* (lost|left out)[;,].*\n(.*\n)* +\d.* outer ")
+        for _ in range(40):
+            before = shown.text().split("\n")[1]
+            wait_until(lambda old=before: shown.text().split("\n")[1] != old, "another picture")
+            assert all(total <= 100 for own, total in rows(shown.text()).values()), shown.text()
+
+
 def test_windows_and_colors(program):
     """Narrow, tiny and growing windows; colours, and none where they are not wanted."""
     with screen("--pid", str(program.pid), "--mode", "python") as shown:
