@@ -193,7 +193,8 @@ def test_program_by_its_link(tmp_path):
 def test_process_that_a_signal_has_stopped(one, number):
     """It waits for SIGCONT alone, and which signal stopped it is known of who is stopped once more."""
     said = "; %s had stopped it before: it does nothing until SIGCONT"
-    with living.running([one.path, "-s", "-c", SLEEPS]) as process:
+    # In the group of a parent that has no shell the kernel lets SIGTSTP and SIGTTIN stop nobody (setpgid(2), "orphaned").
+    with living.running([one.path, "-s", "-c", SLEEPS], preexec_fn=os.setpgrp) as process:
         free = living.report(process.pid)
         process.send_signal(number)
         living.wait_until(lambda: living.process_state(process.pid)[0] == "T", "stop")
