@@ -75,7 +75,7 @@ void record_tell_counts(const struct record_request *request, const struct profi
     if (counts->stops)
         fprintf(stderr,
                 "pystack-core: %" PRIu64 " stops of a thread, up to %.1f us in the median, %.0f us "
-                                         "on average; %.3f ms of processor time a moment\n",
+                "on average; %.3f ms of processor time a moment\n",
                 counts->stops, (double)profile_median_stop(counts) / 1e3,
                 (double)counts->stood_ns / 1e3 / (double)counts->stops,
                 (double)counts->sampler_ns / 1e6 / (double)(counts->taken ? counts->taken : 1));

@@ -96,7 +96,7 @@ def test_memory_that_is_used_again(python, way, library, tmp_path):
     """A pointer out of a block that was freed and given out again: alive, in a handler that loops, and as a core."""
     found: List[dict] = []
 
-    def is_seen():
+    def is_seen(process):
         found.extend([fault for fault in [seen_fault(process)] if fault])
         return bool(found)
 
@@ -106,7 +106,7 @@ def test_memory_that_is_used_again(python, way, library, tmp_path):
     folder = tmp_path / "alive"
     folder.mkdir()
     with running(python, library, folder, way, "python") as process:
-        resting.wait_until(is_seen, "its fault", resting.WAIT)
+        resting.wait_until(lambda: is_seen(process), "its fault", resting.WAIT)
     assert_not_freed(found[-1])
 
 

@@ -66,7 +66,8 @@ def test_an_empty_root(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="chroot is root's")
-@pytest.mark.parametrize("options", [["--locals", "--all", "--tasks"], ["--format", "json", "--locals", "--all"]], ids=["text", "json"])
+@pytest.mark.parametrize("options", [["--locals", "--all", "--tasks"], ["--format", "json", "--locals", "--all"]],
+                         ids=["text", "json"])
 def test_a_small_core_in_an_empty_root(options, tmp_path):
     """Not even the C library of the dead machine is there: its needed parts are in the core."""
     core = cores.make_core("threads", interpreters.find_wanted()[0]).path

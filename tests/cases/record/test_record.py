@@ -197,7 +197,8 @@ def test_more_threads_than_files(tmp_path):
 def test_threads_take_the_files_that_there_are(tmp_path, files):
     """What is kept open to be quick is no more than others leave, whose looks at the process would fail."""
     output = tmp_path / "out.ndjson"
-    waking = MANY_THREADS.replace("target=time.sleep, args=(600,)", "target=lambda: [threading.Event().wait(.01) for _ in range(60000)]")
+    waking = MANY_THREADS.replace("target=time.sleep, args=(600,)",
+                                  "target=lambda: [threading.Event().wait(.01) for _ in range(60000)]")
     with living.running([python(), "-c", waking]) as process:
         result = record("--pid", process.pid, "--idle", "--duration", 1, "--rate", 10, "--output", "ndjson=%s" % output,
                         through=["prlimit", "--nofile=%d:%d" % (files, files)])

@@ -4,6 +4,7 @@ import re
 import shutil
 import struct
 import subprocess
+from typing import Dict
 
 import pytest
 
@@ -150,7 +151,8 @@ def find_note(core, kind):
 
 def find_parts(core):
     """Parts of files, and where their note has them: (place, the file's place, start, end)."""
-    return [(place, *struct.unpack_from("<3Q", core, place)) for place in range(*find_note(core, b"part"), 24)]
+    begin, end = find_note(core, b"part")
+    return [(place, *struct.unpack_from("<3Q", core, place)) for place in range(begin, end, 24)]
 
 
 def find_files(core):
@@ -180,7 +182,7 @@ def test_what_the_program_runs_itself_is_not_needed(tmp_path):
     if not system:
         pytest.skip("no interpreter that shares its C library")
     small = slim(cores.make_core("threads", system).path, tmp_path / "alone.core", "--with-files").read_bytes()
-    kept = {}
+    kept: Dict[int, int] = {}
     for _, file, start, end in find_parts(small):
         kept[file] = kept.get(file, 0) + end - start
     found = [(kept.get(place, size), size) for path, place, size in find_files(small) if "/libc.so" in path]
