@@ -119,8 +119,7 @@ static bool may_keep_references(const struct heap *heap, const struct heap_objec
 struct kept_edge {
     uint32_t source;
     uint32_t target;
-    uint32_t
-        share; /* Of the block's words that are not 0, how many lead to objects: of SHARE_ALL. */
+    uint32_t share; /* Of SHARE_ALL: how many of the block's words but zeros lead to objects. */
     uint32_t count; /* So many are these. */
 };
 #define SHARE_ALL 1024u
