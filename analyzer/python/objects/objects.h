@@ -329,8 +329,8 @@ typedef bool py_scan_visit(void *context, psc_addr address, const uint8_t *bytes
 
 /**
  * Shows writable memory in pieces that overlap a little: of a module and the memory that
- * follows it, or, with NULL, all there is. Without memory for a piece it ends, with the arena
- * exhausted.
+ * follows it, or, with NULL, of all that has a file and what follows that; all there is where no
+ * file is known. Without memory for a piece it ends, with the arena exhausted.
  */
 void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
                    void *context);

@@ -6,6 +6,8 @@
 #define PIECE_SIZE  ((size_t)1 << 20)
 #define PIECE_EXTRA ((size_t)1024) /* Longer than anything that is looked for. */
 #define SCAN_LIMIT  (UINT64_C(4) << 30)
+/* Of each mapping where no module is known: .data and .bss of an interpreter are less. */
+#define MAPPING_LIMIT ((psc_addr)64 << 20)
 /* What a page counts that a debugger cannot read: each is a question to it. */
 #define ASKED_IN_VAIN (UINT64_C(64) << 10)
 
@@ -62,22 +64,58 @@ static void scan_deinit(struct scan *scan)
     free(scan->buffer);
 }
 
-void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
-                   void *context)
+/* A runtime lies in the data of a module: where files are known, not in what was allocated. */
+static void scan_data_of_files(struct scan *scan)
 {
-    struct target *target = python->target;
-    PSC_CLEANUP(scan_deinit)
-    struct scan scan = {.python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
-    psc_addr end = module ? module->end : 0;
-    for (size_t i = 0; i < target->mapping_count && !scan.stopped; i++) {
+    const struct target *target = scan->python->target;
+    psc_addr end = 0;
+    for (size_t i = 0; i < target->mapping_count && !scan->stopped; i++) {
         const struct target_mapping *mapping = &target->mappings[i];
-        bool follows = module && mapping->start == end && !mapping->file;
-        if (module && !follows && (mapping->start < module->start || mapping->start >= module->end))
+        bool follows = end && mapping->start == end && !mapping->file;
+        end = mapping->file ? mapping->end : 0;
+        if ((!follows && !mapping->file) || (mapping->permissions_known && !mapping->writable))
+            continue;
+        psc_addr size = mapping->end - mapping->start;
+        size = size < MAPPING_LIMIT ? size : MAPPING_LIMIT;
+        scan_range(scan, mapping->start, mapping->start + size);
+    }
+}
+
+static void scan_all(struct scan *scan)
+{
+    const struct target *target = scan->python->target;
+    for (size_t i = 0; i < target->mapping_count && !scan->stopped; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (!mapping->permissions_known || mapping->writable)
+            scan_range(scan, mapping->start, mapping->end);
+    }
+}
+
+static void scan_module(struct scan *scan, const struct module *module)
+{
+    const struct target *target = scan->python->target;
+    psc_addr end = module->end;
+    for (size_t i = 0; i < target->mapping_count && !scan->stopped; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        bool follows = mapping->start == end && !mapping->file;
+        if (!follows && (mapping->start < module->start || mapping->start >= module->end))
             continue;
         if (follows)
             end = 0;
-        if (mapping->permissions_known && !mapping->writable)
-            continue;
-        scan_range(&scan, mapping->start, mapping->end);
+        if (!mapping->permissions_known || mapping->writable)
+            scan_range(scan, mapping->start, mapping->end);
     }
+}
+
+void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
+                   void *context)
+{
+    PSC_CLEANUP(scan_deinit)
+    struct scan scan = {.python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
+    if (module)
+        scan_module(&scan, module);
+    else if (python->target->file_count)
+        scan_data_of_files(&scan);
+    else
+        scan_all(&scan);
 }

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import analyzer
+import cores
 import interpreters
 import living
 import resting
@@ -299,3 +300,28 @@ def test_watch_ends_with_its_reader():
                                    ["--pid", "1", "--watch", "x"], ["--watch", "1", "core"]])
 def test_watch_needs_seconds_and_a_process(words):
     assert analyzer.run(*words).returncode == analyzer.EXIT_USAGE
+
+
+LARGE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    size_t size = (size_t)400 << 20;
+    memset(malloc(size), 7, size);
+    puts("ready");
+    fflush(stdout);
+    pause();
+}
+"""
+
+
+def test_search_for_an_interpreter_passes_by_what_was_allocated(tmp_path):
+    """A runtime is data of a module: not each page of a large process is asked for it."""
+    (tmp_path / "program.c").write_text(LARGE)
+    cores.compile_c([str(tmp_path / "program.c")], str(tmp_path / "program"), "-O0")
+    with living.running([tmp_path / "program"]) as process:
+        result = analyzer.run("--pid", process.pid, "--no-sandbox", timeout=1)
+    assert "no Python interpreter was found" in result.stderr and "main" in result.stdout, result.describe()
