@@ -7,6 +7,7 @@
 #define ARENA_FIRST_SIZE ((size_t)2 * 1024) /* Each block is twice as large as the one before. */
 #define ARENA_BLOCK_SIZE ((size_t)64 * 1024)
 #define ARENA_ALIGNMENT  _Alignof(max_align_t)
+#define DOUBLED_FROM     ((size_t)256 * 1024) /* Bytes of an array that grows by half before. */
 
 struct arena_block {
     struct arena_block *next;
@@ -143,7 +144,8 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t member_siz
     while (wanted < need) {
         if (wanted > SIZE_MAX / 2)
             return false;
-        wanted += wanted / 2;
+        // What is not touched of a large block costs nothing, to copy it again does.
+        wanted += wanted > DOUBLED_FROM / member_size ? wanted : wanted / 2;
     }
     size_t bytes;
     if (__builtin_mul_overflow(wanted, member_size, &bytes))

@@ -42,6 +42,16 @@ void text_add_char(struct text *text, char character)
     text_add(text, &character, 1);
 }
 
+void text_add_number(struct text *text, uint64_t number)
+{
+    char digits[20];
+    size_t first = sizeof(digits);
+    do
+        digits[--first] = (char)('0' + number % 10);
+    while (number /= 10);
+    text_add(text, digits + first, sizeof(digits) - first);
+}
+
 void text_printf(struct text *text, const char *format, ...)
 {
     char small[256];

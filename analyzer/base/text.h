@@ -20,6 +20,8 @@ void text_clear(struct text *text);
 void text_add(struct text *text, const char *bytes, size_t size);
 void text_add_string(struct text *text, const char *string);
 void text_add_char(struct text *text, char character);
+/** Adds a number in decimal: a good deal faster than text_printf(). */
+void text_add_number(struct text *text, uint64_t number);
 void text_printf(struct text *text, const char *format, ...) PSC_PRINTF(2, 3);
 /** Adds a code point as UTF-8; surrogates and out-of-range ones become U+FFFD. */
 void text_add_code_point(struct text *text, uint32_t code_point);

@@ -253,14 +253,14 @@ static void add_frame(struct text_layout *layout, const struct trace_frame *fram
 {
     const struct trace_location *location = frame->location;
     struct text *text = &layout->sink->buffer;
-    char label[24];
-    int length = snprintf(label, sizeof(label), "#%zu", number);
     text_add_string(text, "  ");
     if (frame->hidden)
         print_add_style(text, layout->options, PRINT_DIM);
-    text_add_string(text, label);
-    if (length < layout->number_width)
-        add_spaces(text, (size_t)(layout->number_width - length));
+    size_t start = text->size;
+    text_add_char(text, '#');
+    text_add_number(text, number);
+    while (!text->failed && text->size - start < (size_t)layout->number_width)
+        text_add_char(text, ' ');
 
     // Without file and module the address stands in the text: nothing to keep.
     if (layout->run_begins || frame->self_class || (!location->file && !location->module)) {

@@ -1,5 +1,6 @@
 #include "base.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,22 @@ static void test_utf8_round_trip(void **state)
     text_add_code_point(&text, 0x110000);
     assert_string_equal(text.data, "\ufffd");
     text_deinit(&text);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    struct text text = {0}, printed = {0};
+    const uint64_t numbers[] = {0, 1, 9, 10, 4294967295, 4294967296, UINT64_MAX - 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        text_clear(&text);
+        text_clear(&printed);
+        text_add_number(&text, numbers[i]);
+        text_printf(&printed, "%" PRIu64, numbers[i]);
+        assert_string_equal(text.data, printed.data);
+    }
+    text_deinit(&text);
+    text_deinit(&printed);
 }
 
 /* Unicode 15, table 3-7: the well-formed byte sequences. */
@@ -140,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_escapes_bytes_that_are_no_text),
         cmocka_unit_test(test_utf8_round_trip),
         cmocka_unit_test(test_utf8_accepts_only_well_formed),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_printf_of_any_length),
         cmocka_unit_test(test_impossible_size_is_remembered),
     };
