@@ -64,21 +64,27 @@ static void scan_deinit(struct scan *scan)
     free(scan->buffer);
 }
 
-/* A runtime lies in the data of a module: where files are known, not in what was allocated. */
-static void scan_data_of_files(struct scan *scan)
+/*
+ * A runtime lies in the data of a module: where files are known, not in what was allocated.
+ * @return false: no mapping has a file.
+ */
+static bool scan_data_of_files(struct scan *scan)
 {
     const struct target *target = scan->python->target;
+    bool any = false;
     psc_addr end = 0;
     for (size_t i = 0; i < target->mapping_count && !scan->stopped; i++) {
         const struct target_mapping *mapping = &target->mappings[i];
         bool follows = end && mapping->start == end && !mapping->file;
         end = mapping->file ? mapping->end : 0;
+        any |= mapping->file != NULL;
         if ((!follows && !mapping->file) || (mapping->permissions_known && !mapping->writable))
             continue;
         psc_addr size = mapping->end - mapping->start;
         size = size < MAPPING_LIMIT ? size : MAPPING_LIMIT;
         scan_range(scan, mapping->start, mapping->start + size);
     }
+    return any;
 }
 
 static void scan_all(struct scan *scan)
@@ -114,8 +120,6 @@ void scan_writable(struct python *python, const struct module *module, py_scan_v
     struct scan scan = {.python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
     if (module)
         scan_module(&scan, module);
-    else if (python->target->file_count)
-        scan_data_of_files(&scan);
-    else
+    else if (!scan_data_of_files(&scan))
         scan_all(&scan);
 }
