@@ -136,15 +136,17 @@ static int serve(void *context, const struct sandbox_owner *owner, uint32_t what
         return 0;
     }
     const uint32_t first = what >> WISH_FIRST_SHIFT & 0xff, count = what >> WISH_COUNT_SHIFT;
-    if ((what & 0xff) != WISH_ORDERS || first + count > LIVE_EXCHANGES)
+    if ((what & 0xff) != WISH_ORDERS || count > LIVE_TOGETHER || first + count > LIVE_EXCHANGES)
         return EINVAL;
     struct live_tracing *tracing = find_tracing(tracer, owner);
     if (!tracing)
         return ENOMEM;
-    for (uint32_t i = first; i < first + count; i++) {
-        struct live_exchange *exchange = &shared->exchanges[i];
-        live_tracing_do(tracing, &exchange->order, exchange->bytes, &exchange->delivery);
+    struct live_errand errands[LIVE_TOGETHER];
+    for (uint32_t i = 0; i < count; i++) {
+        struct live_exchange *exchange = &shared->exchanges[first + i];
+        errands[i] = (struct live_errand){&exchange->order, exchange->bytes, &exchange->delivery};
     }
+    live_tracing_do(tracing, errands, count);
     live_tracing_rest(tracing);
     return 0;
 }

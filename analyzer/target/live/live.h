@@ -298,13 +298,19 @@ struct live_tracing;
 struct live_tracing *live_tracing_create(int32_t pid, int folder);
 /** Waits some seconds for threads that did not stop yet. */
 void live_tracing_destroy(struct live_tracing *tracing);
+/** An order, whatever is in it, and where to put what comes of it. */
+struct live_errand {
+    const struct live_order *order;
+    uint8_t *bytes; /**< Room for LIVE_COPY_SIZE. */
+    struct live_delivery *ret;
+};
+
 /**
- * Does what is ordered; nothing is held when it returns.
- * @param order  whatever is in it.
- * @param bytes  room for LIVE_COPY_SIZE.
+ * Does what is ordered; nothing is held when it returns. Threads that run are asked to stop all at
+ * once, and each goes on as soon as it is copied.
+ * @param count  LIVE_TOGETHER at most.
  */
-void live_tracing_do(struct live_tracing *tracing, const struct live_order *order, uint8_t *bytes,
-                     struct live_delivery *ret);
+void live_tracing_do(struct live_tracing *tracing, const struct live_errand *errands, size_t count);
 /** To be called where no order may come for some time. */
 void live_tracing_rest(struct live_tracing *tracing);
 

@@ -434,4 +434,32 @@ PSC_MUST_CHECK enum psc_status live_see_threads(struct live *live);
 /** The next live_find_threads() lists them itself. */
 void live_forget_seen(struct live *live);
 
+/* ---- thread_list.c: what is copied of one thread ---- */
+
+/** Of which pages are in memory. */
+struct traced_memory {
+    int folder;                    /**< /proc/PID, which stays the caller's. */
+    struct live_reader *reader;    /**< NULL until it is asked. */
+    struct live_presence presence; /**< In this moment: */
+    uint64_t moment;
+};
+
+/** An order that is carried out, and what comes of it: what another process has is written once. */
+struct traced_order {
+    struct live_order order;
+    psc_addr pages[LIVE_SAMPLE_PAGES]; /**< That are to be copied, and are in memory. */
+    size_t page_count;
+    uint8_t *bytes;
+    int64_t asked_at; /**< When it was asked to stop. */
+    bool awaited;     /**< It does not stand yet. */
+    struct live_delivery delivery;
+};
+
+void traced_memory_init(struct traced_memory *memory, int folder);
+void traced_memory_deinit(struct traced_memory *memory);
+/** Before the thread stands: to read a page that is not there may wait, and the thread with it. */
+void traced_memory_choose(struct traced_memory *memory, struct traced_order *one);
+/** The stack from the stack pointer on, then the pages. */
+void traced_memory_copy(struct traced_memory *memory, struct traced_order *one, psc_addr sp);
+
 #endif

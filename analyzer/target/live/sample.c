@@ -91,9 +91,9 @@ static enum psc_status give(const struct live *live, enum live_order_kind kind)
     struct live_sampler *sampler = live->sampler;
     sampler->order->kind = kind;
     sampler->ready = sampler->copied_thread = 0;
+    const struct live_errand errand = {sampler->order, live->stacks.bytes, &sampler->own_delivery};
     if (!sampler->agent)
-        live_tracing_do(sampler->tracing, sampler->order, live->stacks.bytes,
-                        &sampler->own_delivery);
+        live_tracing_do(sampler->tracing, &errand, 1);
     else if (!sampler->agent->give(sampler->agent->context, live->pid, 0, 1))
         return PSC_ERR_IO;
     sampler->late = sampler->delivery->late_count;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Threads whose files are kept open; with more of them they are opened each time. */
@@ -17,6 +18,8 @@
 #define SPARE_FILES 64
 
 #define THREAD_LIMIT ((size_t)1000000)
+/* Parts of the memory of which it is known what is there. */
+#define WINDOW_LIMIT 65536
 
 /* The first line of a small file of a thread; empty when it cannot be read. */
 static void read_line(const struct live *live, pid_t tid, const char *name, char *line, size_t size)
@@ -341,4 +344,119 @@ uint64_t thread_files_read_runs(struct thread_files *files, pid_t tid)
         files->run_count += file->runs >= 0;
     }
     return file->runs >= 0 && live_read_runs(file->runs, &time, &runs) ? runs : 0;
+}
+
+/* ---- what is copied of one thread ---- */
+
+void traced_memory_init(struct traced_memory *memory, int folder)
+{
+    *memory = (struct traced_memory){.folder = folder};
+    presence_init(&memory->presence);
+}
+
+void traced_memory_deinit(struct traced_memory *memory)
+{
+    presence_deinit(&memory->presence);
+    reader_destroy(memory->reader);
+}
+
+/* Of the process as it is now: after exec(3) it has another memory. */
+static void find_reader(struct traced_memory *memory, pid_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "task/%d", tid);
+    const int folder =
+        memory->reader ? -1 : openat(memory->folder, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        memory->reader = reader_create(folder);
+        close(folder);
+    }
+}
+
+static size_t count_present(struct traced_memory *memory, psc_addr page, size_t count)
+{
+    return memory->reader ? presence_count(&memory->presence, memory->reader, page, count) : 0;
+}
+
+/* Asked before it stands: to read one that is not there may wait, and the thread with it. */
+static void choose_pages(struct traced_memory *memory, struct traced_order *one)
+{
+    const struct live_order *order = &one->order;
+    one->page_count = 0;
+    for (size_t i = 0, run; i < order->page_count; i += run) {
+        const psc_addr *pages = order->pages + i;
+        for (run = 1; i + run < order->page_count && pages[run] == pages[0] + run * LIVE_PAGE;)
+            run++;
+        for (size_t at = 0; at < run && one->page_count < LIVE_SAMPLE_PAGES;) {
+            size_t present = count_present(memory, pages[at], run - at);
+            for (size_t end = at + present; at < end && one->page_count < LIVE_SAMPLE_PAGES;)
+                one->pages[one->page_count++] = pages[at++];
+            at++;
+        }
+    }
+    // Most stacks are where they were: whether they are in memory is known before it stands.
+    if (order->near)
+        (void)count_present(memory, order->near & ~(LIVE_PAGE - 1),
+                            order->stack_size / (size_t)LIVE_PAGE + 1);
+}
+
+/* The part of the stack that is copied, in whole pages. */
+static void choose_stack(struct traced_memory *memory, const struct live_order *order, psc_addr sp,
+                         struct live_delivery *ret)
+{
+    sp -= target_machine_here()->red_zone;
+    ret->stack_start = sp & ~(LIVE_PAGE - 1);
+    psc_addr end = (sp + order->stack_size + LIVE_PAGE - 1) & ~(LIVE_PAGE - 1);
+    if (sp >= order->near_start && sp < order->near_end && order->near_end < end)
+        end = order->near_end;
+    if (end <= ret->stack_start)
+        end = ret->stack_start + LIVE_PAGE;
+    // A page that is not in memory may keep who reads it waiting, and the thread with him.
+    size_t pages = (size_t)((end - ret->stack_start) / LIVE_PAGE);
+    ret->stack_end = ret->stack_start + count_present(memory, ret->stack_start, pages) * LIVE_PAGE;
+}
+
+static uint32_t add_range(struct iovec *ranges, uint32_t count, psc_addr start, size_t size)
+{
+    struct iovec *last = &ranges[count ? count - 1 : 0];
+    if (count && (psc_addr)(uintptr_t)last->iov_base + last->iov_len == start) {
+        last->iov_len += size;
+        return count;
+    }
+    ranges[count] = (struct iovec){(void *)(uintptr_t)start, size};
+    return count + 1;
+}
+
+/* The stack, then the pages, by one call. */
+void traced_memory_copy(struct traced_memory *memory, struct traced_order *one, psc_addr sp)
+{
+    struct iovec ranges[LIVE_SAMPLE_PAGES + 1];
+    struct live_delivery *ret = &one->delivery;
+    size_t pages = 0;
+    choose_stack(memory, &one->order, sp, ret);
+    const size_t stack = (size_t)(ret->stack_end - ret->stack_start);
+    uint32_t count = add_range(ranges, 0, ret->stack_start, stack);
+    for (size_t i = 0; i < one->page_count; i++) {
+        psc_addr page = one->pages[i];
+        if (page >= ret->stack_start && page < ret->stack_end)
+            continue;
+        count = add_range(ranges, count, page, (size_t)LIVE_PAGE);
+        pages++;
+    }
+    const struct iovec local = {one->bytes, stack + pages * (size_t)LIVE_PAGE};
+    ssize_t got = process_vm_readv(one->order.tid, &local, 1, ranges, count, 0);
+    memcpy(ret->ranges, ranges, count * sizeof(*ranges));
+    ret->range_count = count;
+    ret->got = got > 0 ? (uint64_t)got : 0;
+}
+
+void traced_memory_choose(struct traced_memory *memory, struct traced_order *one)
+{
+    const struct live_order *order = &one->order;
+    // Which pages are in memory is asked anew in each moment, of the process as it is.
+    if (memory->moment != order->moment || memory->presence.windows.count > WINDOW_LIMIT)
+        presence_forget(&memory->presence);
+    memory->moment = order->moment;
+    find_reader(memory, order->tid);
+    choose_pages(memory, one);
 }

@@ -23,6 +23,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+/* Pause where the end of another child would be told of again and again. */
+#define OTHERS_NANOSECONDS 100000
 /* A thread in an uninterruptible wait is waited for no longer. */
 #define STOP_LIMIT_NANOSECONDS 250000000
 /* Threads that did not stop in time: they are let go as soon as they do. */
@@ -34,8 +36,6 @@
 #define WAKE_SIGNAL SIGVTALRM
 /* Copies of one that sleeps, and that wakes up each time; then it is stopped. */
 #define ASLEEP_TRIES 3
-/* Parts of the memory of which it is known what is there. */
-#define WINDOW_LIMIT 65536
 
 struct live_tracing {
     pid_t pid;
@@ -47,12 +47,9 @@ struct live_tracing {
     pid_t late[LATE_THREADS];
     size_t late_count;
     struct thread_files files;
-    struct live_reader *reader;    /* Of which pages are in memory; NULL until it is asked. */
-    struct live_presence presence; /* In this moment: */
-    uint64_t moment;
-    psc_addr pages[LIVE_SAMPLE_PAGES]; /* That are to be copied, and are in memory. */
-    size_t page_count;
-    struct live_delivery delivery; /* What another process has is written, and never read. */
+    struct traced_memory memory;
+    struct traced_order orders[LIVE_TOGETHER];
+    size_t awaited; /* Of them, so many are. */
 };
 
 static void wake(int number)
@@ -83,7 +80,7 @@ struct live_tracing *live_tracing_create(int32_t pid, int folder)
     tracing->folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
     thread_files_init(&tracing->files, tracing->folder);
     create_timer(tracing);
-    presence_init(&tracing->presence);
+    traced_memory_init(&tracing->memory, tracing->folder);
     tracing->own_child = live_read_parent(tracing->folder) == getpid() ? pid : 0;
     return tracing;
 }
@@ -158,8 +155,7 @@ void live_tracing_destroy(struct live_tracing *tracing)
     if (tracing->has_timer)
         timer_delete(tracing->timer);
     thread_files_deinit(&tracing->files);
-    presence_deinit(&tracing->presence);
-    reader_destroy(tracing->reader);
+    traced_memory_deinit(&tracing->memory);
     if (tracing->folder >= 0)
         close(tracing->folder);
     free(tracing);
@@ -177,114 +173,6 @@ static void set_timer(struct live_tracing *tracing, long nanoseconds)
 void live_tracing_rest(struct live_tracing *tracing)
 {
     set_timer(tracing, 0);
-}
-
-/* True when it stands; *ret_status is that of waitpid(). */
-static enum psc_status wait_for_stop(struct live_tracing *tracing, pid_t tid, int *ret_status)
-{
-    int64_t since = live_now();
-    pid_t got = wait_for_thread(tracing, tid, ret_status, 0);
-    while (got < 0 && errno == EINTR) {
-        // It may have stopped just now.
-        got = wait_for_thread(tracing, tid, ret_status, WNOHANG);
-        if (!got && live_now() - since > STOP_LIMIT_NANOSECONDS)
-            return PSC_ERR_LIMIT;
-        if (!got)
-            got = wait_for_thread(tracing, tid, ret_status, 0);
-    }
-    return got > 0 && WIFSTOPPED(*ret_status) ? PSC_OK : PSC_ERR_NOT_FOUND;
-}
-
-/* ---- what is copied ---- */
-
-/* Of the process as it is now: after exec(3) it has another memory. */
-static const struct live_reader *find_reader(struct live_tracing *tracing, pid_t tid)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "task/%d", tid);
-    const int folder =
-        tracing->reader ? -1 : openat(tracing->folder, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-        tracing->reader = reader_create(folder);
-        close(folder);
-    }
-    return tracing->reader;
-}
-
-static size_t count_present(struct live_tracing *tracing, psc_addr page, size_t count)
-{
-    return tracing->reader ? presence_count(&tracing->presence, tracing->reader, page, count) : 0;
-}
-
-/* Asked before it stands: to read one that is not there may wait, and the thread with it. */
-static void choose_pages(struct live_tracing *tracing, const struct live_order *order)
-{
-    tracing->page_count = 0;
-    for (size_t i = 0, run; i < order->page_count; i += run) {
-        const psc_addr *pages = order->pages + i;
-        for (run = 1; i + run < order->page_count && pages[run] == pages[0] + run * LIVE_PAGE;)
-            run++;
-        for (size_t at = 0; at < run && tracing->page_count < LIVE_SAMPLE_PAGES;) {
-            size_t present = count_present(tracing, pages[at], run - at);
-            for (size_t end = at + present; at < end && tracing->page_count < LIVE_SAMPLE_PAGES;)
-                tracing->pages[tracing->page_count++] = pages[at++];
-            at++;
-        }
-    }
-    // Most stacks are where they were: whether they are in memory is known before it stands.
-    if (order->near)
-        (void)count_present(tracing, order->near & ~(LIVE_PAGE - 1),
-                            order->stack_size / (size_t)LIVE_PAGE + 1);
-}
-
-/* The part of the stack that is copied, in whole pages. */
-static void choose_stack(struct live_tracing *tracing, const struct live_order *order, psc_addr sp,
-                         struct live_delivery *ret)
-{
-    sp -= target_machine_here()->red_zone;
-    ret->stack_start = sp & ~(LIVE_PAGE - 1);
-    psc_addr end = (sp + order->stack_size + LIVE_PAGE - 1) & ~(LIVE_PAGE - 1);
-    if (sp >= order->near_start && sp < order->near_end && order->near_end < end)
-        end = order->near_end;
-    if (end <= ret->stack_start)
-        end = ret->stack_start + LIVE_PAGE;
-    // A page that is not in memory may keep who reads it waiting, and the thread with him.
-    size_t pages = (size_t)((end - ret->stack_start) / LIVE_PAGE);
-    ret->stack_end = ret->stack_start + count_present(tracing, ret->stack_start, pages) * LIVE_PAGE;
-}
-
-static uint32_t add_range(struct iovec *ranges, uint32_t count, psc_addr start, size_t size)
-{
-    struct iovec *last = &ranges[count ? count - 1 : 0];
-    if (count && (psc_addr)(uintptr_t)last->iov_base + last->iov_len == start) {
-        last->iov_len += size;
-        return count;
-    }
-    ranges[count] = (struct iovec){(void *)(uintptr_t)start, size};
-    return count + 1;
-}
-
-/* The stack, then the pages, by one call. */
-static void copy_memory(struct live_tracing *tracing, const struct live_order *order, psc_addr sp,
-                        uint8_t *bytes, struct live_delivery *ret)
-{
-    struct iovec ranges[LIVE_SAMPLE_PAGES + 1];
-    size_t pages = 0;
-    choose_stack(tracing, order, sp, ret);
-    const size_t stack = (size_t)(ret->stack_end - ret->stack_start);
-    uint32_t count = add_range(ranges, 0, ret->stack_start, stack);
-    for (size_t i = 0; i < tracing->page_count; i++) {
-        psc_addr page = tracing->pages[i];
-        if (page >= ret->stack_start && page < ret->stack_end)
-            continue;
-        count = add_range(ranges, count, page, (size_t)LIVE_PAGE);
-        pages++;
-    }
-    const struct iovec local = {bytes, stack + pages * (size_t)LIVE_PAGE};
-    ssize_t got = process_vm_readv(order->tid, &local, 1, ranges, count, 0);
-    memcpy(ret->ranges, ranges, count * sizeof(*ranges));
-    ret->range_count = count;
-    ret->got = got > 0 ? (uint64_t)got : 0;
 }
 
 /* ---- the orders ---- */
@@ -310,47 +198,122 @@ static enum psc_status seize(pid_t pid, pid_t tid, struct live_delivery *ret)
 }
 
 /* Registers and memory; false: it was killed meanwhile, or is no 64-bit one. */
-static bool copy_thread(struct live_tracing *tracing, const struct live_order *order,
-                        uint8_t *bytes, struct live_delivery *ret)
+static bool copy_thread(struct live_tracing *tracing, struct traced_order *one)
 {
     const struct target_machine *machine = target_machine_here();
+    struct live_delivery *ret = &one->delivery;
     struct iovec registers = {ret->registers, sizeof(ret->registers)};
     struct target_registers parsed;
     psc_addr pointer;
-    if (ptrace(PTRACE_GETREGSET, order->tid, (void *)NT_PRSTATUS, &registers) ||
+    if (ptrace(PTRACE_GETREGSET, one->order.tid, (void *)NT_PRSTATUS, &registers) ||
         registers.iov_len != machine->user_size)
         return false;
     parse_user_registers(machine, ret->registers, &parsed, &pointer);
-    copy_memory(tracing, order, parsed.value[machine->sp], bytes, ret);
+    traced_memory_copy(&tracing->memory, one, parsed.value[machine->sp]);
     return true;
 }
 
-static enum psc_status stop_and_copy(struct live_tracing *tracing, const struct live_order *order,
-                                     uint8_t *bytes, struct live_delivery *ret)
+/* What is to be done with an order next. */
+enum order_step { ORDER_DONE, ORDER_STOPS, ORDER_COPIES };
+
+static enum order_step prepare_stop(struct live_tracing *tracing, struct traced_order *one)
 {
-    const pid_t tid = order->tid;
+    const pid_t tid = one->order.tid;
+    one->delivery.stopped = true;
     // Whoever is stopped can be noted, should it be late.
-    if (is_late(tracing, tid) || tracing->late_count == LATE_THREADS)
-        return PSC_ERR_LIMIT;
-    enum psc_status status = seize(tracing->pid, tid, ret);
-    if (status != PSC_OK)
-        return status;
-    int stopped = 0;
+    one->delivery.status =
+        is_late(tracing, tid) || tracing->late_count + LIVE_TOGETHER > LATE_THREADS
+            ? PSC_ERR_LIMIT
+            : seize(tracing->pid, tid, &one->delivery);
+    return one->delivery.status == PSC_OK ? ORDER_STOPS : ORDER_DONE;
+}
+
+static void ask_to_stop(struct live_tracing *tracing, struct traced_order *one)
+{
+    one->asked_at = live_now();
+    one->awaited = !ptrace(PTRACE_INTERRUPT, one->order.tid, NULL, NULL);
+    tracing->awaited += one->awaited;
+    if (!one->awaited)
+        one->delivery.status = PSC_ERR_NOT_FOUND;
+}
+
+/* `got` and `wait_status` are of waitpid(2). */
+static void take_stopped(struct live_tracing *tracing, struct traced_order *one, pid_t got,
+                         int wait_status)
+{
+    struct live_delivery *ret = &one->delivery;
+    one->awaited = false;
+    tracing->awaited--;
+    ret->status = PSC_ERR_NOT_FOUND;
+    if (got <= 0 || !WIFSTOPPED(wait_status))
+        return;
+    const int number = signal_of(wait_status, &ret->suspended);
+    if (copy_thread(tracing, one))
+        ret->status = PSC_OK;
+    let_go(one->order.tid, number);
+    ret->stood = (uint64_t)(live_now() - one->asked_at);
+}
+
+/* An awaited order whose thread stands, or has ended; NULL: there is none. */
+static struct traced_order *find_standing(struct live_tracing *tracing, size_t count, int options,
+                                          pid_t *ret_got, int *ret_status)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct traced_order *one = &tracing->orders[i];
+        if (!one->awaited)
+            continue;
+        *ret_got = wait_for_thread(tracing, one->order.tid, ret_status, options);
+        if (*ret_got > 0 || (*ret_got < 0 && errno != EINTR))
+            return one;
+    }
+    return NULL;
+}
+
+/* Returns when one of them may stand, or the timer has ended the wait. */
+static void await_any(const struct live_tracing *tracing, size_t count)
+{
+    const struct timespec pause = {.tv_nsec = OTHERS_NANOSECONDS};
+    siginfo_t info = {0};
+    bool is_own = false;
+    if (waitid(P_ALL, 0, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | __WNOTHREAD))
+        return;
+    for (size_t i = 0; i < count; i++)
+        is_own |= tracing->orders[i].awaited && tracing->orders[i].order.tid == info.si_pid;
+    // The end of another child is told of again and again.
+    if (!is_own)
+        nanosleep(&pause, NULL);
+}
+
+/* Whoever stands is copied, and let go, whatever the others do. */
+static void take_all(struct live_tracing *tracing, size_t count)
+{
+    if (!tracing->awaited)
+        return;
+    const int64_t since = live_now();
     // One timer for all waits of a moment, which ends them: it ticks until the end of that.
     set_timer(tracing, STOP_LIMIT_NANOSECONDS / 2);
-    int64_t since = live_now();
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-        return PSC_ERR_NOT_FOUND;
-    status = wait_for_stop(tracing, tid, &stopped);
-    if (status == PSC_ERR_LIMIT)
-        tracing->late[tracing->late_count++] = tid;
-    if (status != PSC_OK)
-        return status;
-    int number = signal_of(stopped, &ret->suspended);
-    bool copied = copy_thread(tracing, order, bytes, ret);
-    let_go(tid, number);
-    ret->stood = (uint64_t)(live_now() - since);
-    return copied ? PSC_OK : PSC_ERR_NOT_FOUND;
+    while (tracing->awaited) {
+        int status = 0;
+        pid_t got = 0;
+        const bool alone = tracing->awaited == 1;
+        struct traced_order *one =
+            find_standing(tracing, count, alone ? 0 : WNOHANG, &got, &status);
+        if (one)
+            take_stopped(tracing, one, got, status);
+        else if (live_now() - since > STOP_LIMIT_NANOSECONDS)
+            break;
+        else if (!alone)
+            await_any(tracing, count);
+    }
+    for (size_t i = 0; i < count && tracing->awaited; i++) {
+        struct traced_order *one = &tracing->orders[i];
+        if (!one->awaited)
+            continue;
+        one->awaited = false;
+        tracing->awaited--;
+        one->delivery.status = PSC_ERR_LIMIT;
+        tracing->late[tracing->late_count++] = one->order.tid;
+    }
 }
 
 /* Of one that waits, as its text has it; 0: it runs, or that is not known. */
@@ -362,16 +325,6 @@ static psc_addr find_waiting_sp(const struct live_delivery *delivery)
     if (parse_waiting(delivery->call, delivery->call_size, registers))
         memcpy(&sp, registers + word * sizeof(sp), sizeof(sp));
     return sp;
-}
-
-/* Which pages are in memory is asked anew in each moment, of the process as it is. */
-static void begin_copies(struct live_tracing *tracing, const struct live_order *order)
-{
-    if (tracing->moment != order->moment || tracing->presence.windows.count > WINDOW_LIMIT)
-        presence_forget(&tracing->presence);
-    tracing->moment = order->moment;
-    (void)find_reader(tracing, order->tid);
-    choose_pages(tracing, order);
 }
 
 /* Asks what it does; false: there is no such thread in the process. */
@@ -387,84 +340,139 @@ static bool read_call(struct live_tracing *tracing, pid_t tid, struct live_deliv
  * Its memory as it was while it slept. One that wakes up meanwhile and sleeps again, as those do
  * that wait for the GIL, is copied anew; false: it woke up each time, or runs now.
  */
-static bool copy_asleep(struct live_tracing *tracing, const struct live_order *order, psc_addr sp,
-                        uint8_t *bytes, struct live_delivery *ret)
+static bool copy_asleep(struct live_tracing *tracing, struct traced_order *one, psc_addr sp)
 {
-    uint64_t before = order->runs;
+    struct live_delivery *ret = &one->delivery;
+    uint64_t before = one->order.runs;
     for (int i = 0; sp && i < ASLEEP_TRIES; i++) {
-        copy_memory(tracing, order, sp, bytes, ret);
+        traced_memory_copy(&tracing->memory, one, sp);
         ret->copied = true;
         if (!before)
             return true; // Whoever asked knows the count alone.
-        ret->runs = thread_files_read_runs(&tracing->files, order->tid);
+        ret->runs = thread_files_read_runs(&tracing->files, one->order.tid);
         if (ret->runs == before || !ret->runs)
             return true;
         before = ret->runs;
         ret->copied = false;
         ret->runs = 0;
-        sp = read_call(tracing, order->tid, ret) ? find_waiting_sp(ret) : 0;
+        sp = read_call(tracing, one->order.tid, ret) ? find_waiting_sp(ret) : 0;
     }
     return false;
 }
 
-/* Of a thread of the process: its text is that of no other one. */
-static enum psc_status take_sample(struct live_tracing *tracing, const struct live_order *order,
-                                   uint8_t *bytes, struct live_delivery *ret)
+static bool is_running(const struct live_delivery *delivery)
 {
     static const char running[] = "running";
-    let_late_go(tracing);
-    if (!read_call(tracing, order->tid, ret))
-        return PSC_ERR_NOT_FOUND;
-    const bool asks = order->kind == LIVE_ORDER_CALL;
-    const bool runs = !strncmp(ret->call, running, sizeof(running) - 1);
-    const psc_addr sp = asks && order->copies && !runs ? find_waiting_sp(ret) : 0;
-    if (asks && !sp && (!order->stops || !runs))
-        return PSC_OK;
-    begin_copies(tracing, order);
-    if (order->kind == LIVE_ORDER_COPY) {
-        copy_memory(tracing, order, order->sp, bytes, ret);
-        ret->copied = true;
-        return PSC_OK;
-    }
-    if (sp && (copy_asleep(tracing, order, sp, bytes, ret) || !order->stops))
-        return PSC_OK;
-    ret->stopped = true;
-    return stop_and_copy(tracing, order, bytes, ret);
+    return !strncmp(delivery->call, running, sizeof(running) - 1);
 }
 
-void live_tracing_do(struct live_tracing *tracing, const struct live_order *given, uint8_t *bytes,
-                     struct live_delivery *ret)
+static bool is_of_thread(const struct live_order *order)
 {
-    // Copied, and read once: whoever gives it may change it meanwhile.
-    struct live_order order;
-    memcpy(&order, given, offsetof(struct live_order, pages));
-    __asm__ volatile("" : : "r"(&order) : "memory");
-    if (order.page_count <= LIVE_SAMPLE_PAGES)
-        memcpy(order.pages, given->pages, order.page_count * sizeof(*order.pages));
-    __asm__ volatile("" : : "r"(&order) : "memory");
-    struct live_delivery *delivery = &tracing->delivery;
+    return order->tid > 0 && order->page_count <= LIVE_SAMPLE_PAGES &&
+           order->stack_size <= LIVE_SAMPLE_STACK;
+}
+
+/* Of a thread of the process: its text is that of no other one. */
+static enum order_step look_at_thread(struct live_tracing *tracing, struct traced_order *one)
+{
+    const struct live_order *order = &one->order;
+    struct live_delivery *ret = &one->delivery;
+    if (!is_of_thread(order))
+        return ORDER_DONE;
+    ret->status = PSC_ERR_NOT_FOUND;
+    if (!read_call(tracing, order->tid, ret))
+        return ORDER_DONE;
+    ret->status = PSC_OK;
+    if (order->kind == LIVE_ORDER_STOP ||
+        (order->kind == LIVE_ORDER_CALL && order->stops && is_running(ret)))
+        return ORDER_STOPS;
+    if (order->kind == LIVE_ORDER_COPY ||
+        (order->copies && !is_running(ret) && find_waiting_sp(ret)))
+        return ORDER_COPIES;
+    return ORDER_DONE;
+}
+
+static enum order_step begin_order(struct live_tracing *tracing, struct traced_order *one)
+{
     struct psc_error why = {0};
-    enum psc_status status = PSC_ERR_ARGUMENT;
-    memset(delivery, 0, offsetof(struct live_delivery, ranges));
-    switch ((enum live_order_kind)order.kind) {
+    one->delivery.status = PSC_ERR_ARGUMENT;
+    switch ((enum live_order_kind)one->order.kind) {
     case LIVE_ORDER_CALL:
     case LIVE_ORDER_STOP:
     case LIVE_ORDER_COPY:
-        if (order.tid > 0 && order.page_count <= LIVE_SAMPLE_PAGES &&
-            order.stack_size <= LIVE_SAMPLE_STACK)
-            status = take_sample(tracing, &order, bytes, delivery);
-        break;
+        return look_at_thread(tracing, one);
     case LIVE_ORDER_LATE:
-        let_late_go(tracing);
-        status = PSC_OK;
+        one->delivery.status = PSC_OK;
         break;
     case LIVE_ORDER_REFUSE:
-        status = refuse(live_refuse(tracing->pid, order.error, &why), &why, delivery);
+        one->delivery.status =
+            refuse(live_refuse(tracing->pid, one->order.error, &why), &why, &one->delivery);
         break;
     }
-    delivery->status = status;
+    return ORDER_DONE;
+}
+
+static void copy_waiting(struct live_tracing *tracing, struct traced_order *one)
+{
+    const struct live_order *order = &one->order;
+    traced_memory_choose(&tracing->memory, one);
+    if (order->kind == LIVE_ORDER_COPY) {
+        traced_memory_copy(&tracing->memory, one, order->sp);
+        one->delivery.copied = true;
+    } else if (!copy_asleep(tracing, one, find_waiting_sp(&one->delivery)) && order->stops) {
+        if (prepare_stop(tracing, one) == ORDER_STOPS)
+            ask_to_stop(tracing, one);
+    }
+}
+
+/* Copied, and read once: whoever gives it may change it meanwhile. */
+static void take_in(struct traced_order *one, const struct live_errand *errand)
+{
+    const struct live_order *given = errand->order;
+    memcpy(&one->order, given, offsetof(struct live_order, pages));
+    __asm__ volatile("" : : "r"(&one->order) : "memory");
+    if (one->order.page_count <= LIVE_SAMPLE_PAGES)
+        memcpy(one->order.pages, given->pages, one->order.page_count * sizeof(*given->pages));
+    __asm__ volatile("" : : "r"(&one->order) : "memory");
+    memset(&one->delivery, 0, offsetof(struct live_delivery, ranges));
+    one->bytes = errand->bytes;
+    one->awaited = false;
+}
+
+static void hand_over(const struct live_tracing *tracing, struct traced_order *one,
+                      struct live_delivery *ret)
+{
+    struct live_delivery *delivery = &one->delivery;
     delivery->late_count = (uint32_t)tracing->late_count;
     memcpy(ret, delivery,
            offsetof(struct live_delivery, ranges) +
                delivery->range_count * sizeof(*delivery->ranges));
+}
+
+void live_tracing_do(struct live_tracing *tracing, const struct live_errand *errands, size_t count)
+{
+    enum order_step steps[LIVE_TOGETHER];
+    count = count < LIVE_TOGETHER ? count : LIVE_TOGETHER;
+    let_late_go(tracing);
+    for (size_t i = 0; i < count; i++) {
+        take_in(&tracing->orders[i], &errands[i]);
+        steps[i] = begin_order(tracing, &tracing->orders[i]);
+        if (steps[i] == ORDER_STOPS) {
+            traced_memory_choose(&tracing->memory, &tracing->orders[i]);
+            steps[i] = prepare_stop(tracing, &tracing->orders[i]);
+        }
+    }
+    // All that run are asked before one of them is waited for: while it has no processor the others
+    // run on, and who is asked later is found where that one got it from him.
+    for (size_t i = 0; i < count; i++)
+        if (steps[i] == ORDER_STOPS)
+            ask_to_stop(tracing, &tracing->orders[i]);
+    take_all(tracing, count);
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i] == ORDER_COPIES)
+            copy_waiting(tracing, &tracing->orders[i]);
+        take_all(tracing, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        hand_over(tracing, &tracing->orders[i], errands[i].ret);
 }

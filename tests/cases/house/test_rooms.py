@@ -132,7 +132,7 @@ SLEEPERS = {
     "tests/cases/programs/musl_threads.c", "tests/cases/native/python_threads.py", "testdata/native/resting.h",
     "tests/cases/programs/waiting_memory.py", "testdata/native/ways.c", "testdata/native/two_interpreters.c",
     "tests/cases/programs/stuck.py", "tests/cases/programs/stuck_tasks.py", "tests/cases/programs/shares.py",
-    "tests/cases/programs/cython_shares.py", "tests/cases/programs/beats.py",
+    "tests/cases/programs/cython_shares.py", "tests/cases/programs/beats.py", "tests/cases/programs/one_processor.py",
     "tests/cases/programs/sleepers.py", "tests/cases/programs/one_holder.py", "tests/cases/record/compare_samples.c",
     "testdata/demo/train.py",
     "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/bench/record.py",

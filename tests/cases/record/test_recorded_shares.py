@@ -84,6 +84,14 @@ def test_shares_are_true(tmp_path, mode):
         assert any("crc32" in function for stack in functions_of(profile).values() for function in stack)
 
 
+def test_who_waits_for_a_processor_hides_nobody(tmp_path):
+    """Of two threads on one processor the first one gets it, and stops, when the other one rests; that is not when to look at it."""
+    told, profile = record_program(tmp_path / "out.ndjson", python(), os.path.join(cores.PROGRAMS, "one_processor.py"), SECONDS, SEED)
+    spent = json.loads(told)
+    other = next(thread["id"] for thread in profile["thread"] if not thread["main"])
+    check_shares(profile, moments_of(profile, spent, other), spent)
+
+
 def build_kernel(folder):
     """The Cython module of cython_shares.py, stripped as in a wheel, and its interpreter."""
     for tool in ("cython3", "python3-config"):
