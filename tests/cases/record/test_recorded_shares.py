@@ -85,8 +85,9 @@ def test_shares_are_true(tmp_path, mode):
 
 
 def test_who_waits_for_a_processor_hides_nobody(tmp_path):
-    """Of two threads on one processor the first one gets it, and stops, when the other one rests; that is not when to look at it."""
-    told, profile = record_program(tmp_path / "out.ndjson", python(), os.path.join(cores.PROGRAMS, "one_processor.py"), SECONDS, SEED)
+    """Of two threads on one processor the first one gets it, and stops, when the other one rests: not when to look at that."""
+    program = os.path.join(cores.PROGRAMS, "one_processor.py")
+    told, profile = record_program(tmp_path / "out.ndjson", python(), program, SECONDS, SEED)
     counts = profile["counts"][0]
     if counts["late"] > counts["taken"] * 0.1:
         pytest.skip("the recording itself waits for a processor too often")
