@@ -220,6 +220,9 @@ static enum order_step prepare_stop(struct live_tracing *tracing, struct traced_
 {
     const pid_t tid = one->order.tid;
     one->delivery.stopped = true;
+    // One timer for all waits of a moment, which ends them: it ticks until the end of that. No
+    // thread stands while it is set.
+    set_timer(tracing, STOP_LIMIT_NANOSECONDS / 2);
     // Whoever is stopped can be noted, should it be late.
     one->delivery.status =
         is_late(tracing, tid) || tracing->late_count + LIVE_TOGETHER > LATE_THREADS
@@ -290,8 +293,6 @@ static void take_all(struct live_tracing *tracing, size_t count)
     if (!tracing->awaited)
         return;
     const int64_t since = live_now();
-    // One timer for all waits of a moment, which ends them: it ticks until the end of that.
-    set_timer(tracing, STOP_LIMIT_NANOSECONDS / 2);
     while (tracing->awaited) {
         int status = 0;
         pid_t got = 0;
