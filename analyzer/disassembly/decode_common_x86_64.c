@@ -1,9 +1,12 @@
 /*
  * The instructions that most code is made of, read from their bytes: twenty times as fast as with
- * all that capstone tells of each. Whatever has a prefix other than REX, or is not here, is its.
- * The same comes out of both, which test_decode_common compares.
+ * all that capstone tells of each. Whatever has a prefix other than REX, or is not here, is its;
+ * but for the `nopw` that compilers fill gaps with. The same comes out of both, which
+ * test_decode_common compares.
  */
 #include "disassembly_private.h"
+
+#include <string.h>
 
 /* Intel's manual, volume 2, chapter 2 and appendix A: encodings. */
 enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
@@ -160,6 +163,68 @@ static void read_arithmetic(struct encoded *code, uint8_t opcode, struct instruc
         ret->verb == INSTRUCTION_BAD || (only_register && ret->to.kind != OPERAND_REGISTER);
 }
 
+/** What is not followed but for the register that it changes, and the flags. */
+static void make_other(struct encoded *code, struct instruction *ret)
+{
+    code->bad |= ret->to.kind != OPERAND_REGISTER;
+    ret->verb = INSTRUCTION_OTHER;
+    ret->change = 1;
+    ret->written = (uint32_t)(1u << ret->to.register_number);
+    ret->from = ret->to = (struct operand){0};
+}
+
+/** 00 to 03, 28 to 2b: the sum, or difference, of two registers. */
+static void read_sum(struct encoded *code, uint8_t opcode, struct instruction *ret)
+{
+    read_pair(code, opcode, INSTRUCTION_OTHER, ret);
+    code->bad |= ret->from.kind != OPERAND_REGISTER;
+    make_other(code, ret);
+}
+
+/** c1, d1: shl and sar by a constant. */
+static void read_shift(struct encoded *code, uint8_t opcode, struct instruction *ret)
+{
+    read_operand(code, &ret->to);
+    if (opcode == 0xc1)
+        code->bad |= !read_byte(code);
+    code->bad |= code->field != 4 && code->field != 7;
+    make_other(code, ret);
+}
+
+/** More of the opcode, in ModRM; 0 as well where the bytes end. */
+static uint8_t next_field(const struct encoded *code)
+{
+    return code->at < code->size ? code->bytes[code->at] >> 3 & 7 : 0;
+}
+
+/** f6, f7: neg. */
+static void read_negation(struct encoded *code, uint8_t opcode, struct instruction *ret)
+{
+    code->width = opcode & 1 ? code->width : 1;
+    read_operand(code, &ret->to);
+    make_other(code, ret);
+}
+
+/** `nop`, and 0f 1f: the operand is none. */
+static void read_nothing(struct encoded *code, uint8_t opcode, struct instruction *ret)
+{
+    ret->verb = INSTRUCTION_NOP;
+    code->bad |= code->rex;
+    if (opcode == 0x90)
+        return;
+    read_operand(code, &ret->to);
+    code->bad |= code->field != 0 || ret->to.kind == OPERAND_REGISTER;
+}
+
+/** a8, a9: a test of the first register with a constant. */
+static void read_short_test(struct encoded *code, uint8_t opcode, struct instruction *ret)
+{
+    code->width = opcode & 1 ? code->width : 1;
+    ret->verb = INSTRUCTION_TEST;
+    ret->to = general(code, 0, 0);
+    ret->from = immediate(code, read_signed(code, code->width == 1 ? 1 : 4));
+}
+
 /** c6, c7; f6, f7: a move of, or a test with, a constant. */
 static void read_constant(struct encoded *code, uint8_t opcode, enum instruction_verb verb,
                           struct instruction *ret)
@@ -221,6 +286,14 @@ static void read_second(struct encoded *code, struct instruction *ret)
         read_jump(code, INSTRUCTION_BRANCH, 4, ret);
         ret->condition = opcode & 15;
         code->bad |= code->rex;
+    } else if ((opcode & 0xf0) == 0x90) {
+        code->width = 1;
+        read_operand(code, &ret->to);
+        ret->verb = INSTRUCTION_SET;
+        ret->condition = opcode & 15;
+        code->bad |= ret->to.kind == OPERAND_SOMEWHERE;
+    } else if (opcode == 0x1f) {
+        read_nothing(code, opcode, ret);
     } else if (opcode == 0xb6 || opcode == 0xb7) {
         read_extension(code, INSTRUCTION_MOVE, opcode == 0xb6 ? 1 : 2, ret);
     } else if (opcode == 0xbe || opcode == 0xbf) {
@@ -233,6 +306,16 @@ static void read_second(struct encoded *code, struct instruction *ret)
 static void read_first(struct encoded *code, uint8_t opcode, struct instruction *ret)
 {
     switch (opcode) {
+    case 0x00:
+    case 0x01:
+    case 0x02:
+    case 0x03:
+    case 0x28:
+    case 0x29:
+    case 0x2a:
+    case 0x2b:
+        read_sum(code, opcode, ret);
+        break;
     case 0x0f:
         read_second(code, ret);
         break;
@@ -271,6 +354,23 @@ static void read_first(struct encoded *code, uint8_t opcode, struct instruction 
         read_pair(code, 0x8b, INSTRUCTION_ADDRESS, ret);
         code->bad |= ret->from.kind == OPERAND_REGISTER;
         break;
+    case 0x90:
+        read_nothing(code, opcode, ret);
+        break;
+    case 0x98:
+        ret->verb = INSTRUCTION_MOVE_SIGNED;
+        ret->to = (struct operand){.kind = OPERAND_REGISTER, .width = 8};
+        ret->from = (struct operand){.kind = OPERAND_REGISTER, .width = 4};
+        code->bad |= !(code->rex & REX_W);
+        break;
+    case 0xa8:
+    case 0xa9:
+        read_short_test(code, opcode, ret);
+        break;
+    case 0xc1:
+    case 0xd1:
+        read_shift(code, opcode, ret);
+        break;
     case 0xc3:
         ret->verb = INSTRUCTION_RETURN;
         code->bad |= code->rex;
@@ -290,7 +390,10 @@ static void read_first(struct encoded *code, uint8_t opcode, struct instruction 
         break;
     case 0xf6:
     case 0xf7:
-        read_constant(code, opcode, INSTRUCTION_TEST, ret);
+        if (next_field(code) == 3)
+            read_negation(code, opcode, ret);
+        else
+            read_constant(code, opcode, INSTRUCTION_TEST, ret);
         break;
     case 0xff:
         read_through_pointer(code, ret);
@@ -319,12 +422,20 @@ static void read_any(struct encoded *code, uint8_t opcode, struct instruction *r
     }
 }
 
+static bool begins_with(const struct encoded *code, const char *bytes, size_t size)
+{
+    return code->size - code->at >= size && memcmp(code->bytes + code->at, bytes, size) == 0;
+}
+
 bool x86_decode_common(const uint8_t *bytes, size_t size, struct instruction *ret)
 {
     struct encoded code = {.bytes = bytes, .size = size, .width = 4};
     struct instruction found = {.address = ret->address};
     uint8_t opcode = read_byte(&code);
-    if ((opcode & 0xf0) == 0x40) {
+    if (opcode == 0x66 && (begins_with(&code, "\x90", 1) || begins_with(&code, "\x0f\x1f", 2))) {
+        code.width = 2;
+        opcode = read_byte(&code);
+    } else if ((opcode & 0xf0) == 0x40) {
         code.rex = opcode;
         code.width = opcode & REX_W ? 8 : 4;
         opcode = read_byte(&code);

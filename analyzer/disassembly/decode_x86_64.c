@@ -23,7 +23,6 @@ static bool find_condition(unsigned id, enum instruction_verb *ret_verb, uint8_t
         {X86_INS_JLE, X86_INS_SETLE, X86_INS_CMOVLE}, {X86_INS_JG, X86_INS_SETG, X86_INS_CMOVG},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(conditions); i++) {
-        *ret_condition = (uint8_t)i;
         if (id == conditions[i].jump)
             *ret_verb = INSTRUCTION_BRANCH;
         else if (id == conditions[i].set)
@@ -32,6 +31,7 @@ static bool find_condition(unsigned id, enum instruction_verb *ret_verb, uint8_t
             *ret_verb = INSTRUCTION_CONDITIONAL_MOVE;
         else
             continue;
+        *ret_condition = (uint8_t)i;
         return true;
     }
     return false;

@@ -3,6 +3,9 @@
 
 #include <elf.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /** By DWARF's numbers: the ABI, figure 3.36. */
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15 };
@@ -119,6 +122,52 @@ static bool find_reference(const struct code_range *range, size_t from, unsigned
     return false;
 }
 
+/** How many bytes are_calls() takes at once; 0: it takes none. */
+#ifdef __SSE2__
+#define CALL_BLOCK 32
+#else
+#define CALL_BLOCK 0
+#endif
+
+/** A bit for each byte of a block that is 0xe8. */
+static uint32_t are_calls(const uint8_t *block)
+{
+#ifdef __SSE2__
+    const __m128i call = _mm_set1_epi8((char)0xe8);
+    const __m128i low = _mm_loadu_si128((const __m128i *)(const void *)block);
+    const __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(block + 16));
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(low, call)) |
+           (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(high, call)) << 16;
+#else
+    (void)block;
+    return 0;
+#endif
+}
+
+static size_t list_calls(const struct code_range *range, size_t *from, struct code_call *ret,
+                         size_t limit)
+{
+    struct code_reference call;
+    size_t count = 0, at = *from;
+    /* Blocks of whose calls all have their distance. */
+    while (CALL_BLOCK && at + CALL_BLOCK + 4 <= range->size && count + CALL_BLOCK <= limit) {
+        for (uint32_t bits = are_calls(range->bytes + at); bits; bits &= bits - 1) {
+            const size_t end = at + (size_t)__builtin_ctz(bits) + 5;
+            const uint64_t behind = range->address + end;
+            const int32_t distance = (int32_t)load_u32(range->bytes + end - 4);
+            ret[count].address = behind - 5;
+            ret[count++].target = behind + (uint64_t)(int64_t)distance;
+        }
+        at += CALL_BLOCK;
+    }
+    while (count < limit && find_reference(range, at, REFERENCE_CALL, &call)) {
+        ret[count++] = (struct code_call){range->address + call.offset, call.target};
+        at = call.offset + 1;
+    }
+    *from = at;
+    return count;
+}
+
 /** The length of `ff /2` with this second byte and SIB, 0 when it is no call of 8 bytes' address.
  */
 static size_t indirect_call_size(uint8_t mode, uint8_t scale)
@@ -204,6 +253,7 @@ const struct code_abi abi_x86_64 = {
     .stub_leads = {0, 4, 5, 6, 10},
     .stub_lead_count = 5,
     .find_reference = find_reference,
+    .list_calls = list_calls,
     .read_call_before = read_call_before,
     .read_stub = read_stub,
 };

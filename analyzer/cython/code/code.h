@@ -65,7 +65,12 @@ bool code_constants_hold(const struct code_image *image, const char *text, size_
 /** A printable UTF-8 string in memory that is not written to, and not inside a function. */
 const char *code_string(const struct code_image *image, uint64_t address);
 const struct code_pointer *code_find_pointer(const struct code_image *image, uint64_t address);
+/** As code_find_pointer(), so many bytes behind one of the image's: most stand near each other. */
+const struct code_pointer *code_pointer_behind(const struct code_image *image,
+                                               const struct code_pointer *pointer, uint64_t offset);
 struct code_function *code_find_function(const struct code_image *image, uint64_t address);
+/** The one that begins at an address, or NULL. */
+struct code_function *code_function_from(const struct code_image *image, uint64_t start);
 
 /** A function's code, as far as the file has it; empty: it has none. */
 struct code_range code_of_function(const struct code_image *image,

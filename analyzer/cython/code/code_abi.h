@@ -37,6 +37,12 @@ struct code_reference {
     uint64_t target;
 };
 
+/** A direct call. */
+struct code_call {
+    uint64_t address;
+    uint64_t target;
+};
+
 #define STUB_LEAD_LIMIT 8
 
 struct code_abi {
@@ -65,6 +71,12 @@ struct code_abi {
     /** The first reference of some kinds at or behind an offset; false: no more. */
     bool (*find_reference)(const struct code_range *range, size_t from, unsigned kinds,
                            struct code_reference *ret);
+    /**
+     * The references of REFERENCE_CALL at or behind an offset, up to a limit, and where to go on.
+     * How many; fewer than the limit: no more.
+     */
+    size_t (*list_calls)(const struct code_range *range, size_t *from, struct code_call *ret,
+                         size_t limit);
     /**
      * The call that ends where the range does: with `direct` one of an address, else one through a
      * pointer. False: there is none.

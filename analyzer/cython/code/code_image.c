@@ -7,6 +7,9 @@
 #define POINTER_LIMIT  ((size_t)1 << 21)
 #define FUNCTION_LIMIT ((size_t)1 << 20)
 #define STRING_LIMIT   512
+/** Items that are looked at one by one. */
+#define NEAR_LIMIT 16
+
 const uint8_t *code_bytes(const struct code_image *image, uint64_t address, size_t *ret_size)
 {
     return elf_image_bytes(&image->elf, address, ret_size);
@@ -127,6 +130,21 @@ const struct code_pointer *code_find_pointer(const struct code_image *image, uin
     return SORTED_FIND(image->pointers + first, address, count, address);
 }
 
+const struct code_pointer *code_pointer_behind(const struct code_image *image,
+                                               const struct code_pointer *pointer, uint64_t offset)
+{
+    const struct code_pointer *end = image->pointers + image->pointer_count;
+    const uint64_t address = pointer->address + offset;
+    if (address <= pointer->address)
+        return code_find_pointer(image, address);
+    if ((size_t)(end - pointer) > NEAR_LIMIT)
+        end = pointer + NEAR_LIMIT;
+    for (pointer++; pointer < end; pointer++)
+        if (pointer->address >= address)
+            return pointer->address == address ? pointer : NULL;
+    return end == image->pointers + image->pointer_count ? NULL : code_find_pointer(image, address);
+}
+
 /* ---- functions ---- */
 
 /** Whether the description at `entry` uses the usual pointers; the table's reader relies on it. */
@@ -193,6 +211,24 @@ struct code_function *code_find_function(const struct code_image *image, uint64_
         first + (count ? SORTED_UP_TO(image->functions + first, start, count, address) : 0);
     struct code_function *last = &image->functions[below - 1];
     return address < last->end ? last : NULL;
+}
+
+struct code_function *code_function_from(const struct code_image *image, uint64_t start)
+{
+    size_t first;
+    if (!code_index_covers(&image->by_start, start))
+        return NULL;
+    size_t count = code_index_find(&image->by_start, start, &first);
+    if (count > NEAR_LIMIT) {
+        struct code_function *function = code_find_function(image, start);
+        return function && function->start == start ? function : NULL;
+    }
+    /* The last one, as code_find_function() has it. */
+    while (count-- > 0)
+        if (image->functions[first + count].start <= start)
+            return image->functions[first + count].start == start ? &image->functions[first + count]
+                                                                  : NULL;
+    return NULL;
 }
 
 /* ---- linkage ---- */

@@ -50,20 +50,49 @@ static uint64_t pointer_at(const struct code_image *image, uint64_t address)
 static uint64_t function_at(const struct code_image *image, uint64_t address)
 {
     uint64_t value = pointer_at(image, address);
-    const struct code_function *function = value ? code_find_function(image, value) : NULL;
-    return function && function->start == value ? value : 0;
+    return value && code_function_from(image, value) ? value : 0;
+}
+
+static uint64_t value_of(const struct code_pointer *pointer)
+{
+    return pointer ? pointer->value : 0;
+}
+
+/** As pointer_at() and function_at(), so many bytes behind a pointer. */
+static uint64_t pointer_behind(const struct code_image *image, const struct code_pointer *pointer,
+                               uint64_t offset)
+{
+    return value_of(code_pointer_behind(image, pointer, offset));
+}
+
+static uint64_t function_behind(const struct code_image *image, const struct code_pointer *pointer,
+                                uint64_t offset)
+{
+    uint64_t value = pointer_behind(image, pointer, offset);
+    return value && code_function_from(image, value) ? value : 0;
 }
 
 /** True for "name" and "pkg.mod.Name". */
 static bool is_dotted_name(const char *text)
 {
-    return *text && *text != '.' && !strpbrk(text, " /:%()[]{},;\"'\\+*?!-=&|#$@^~<>`");
+    static const bool others[256] = {
+        [' '] = true, ['/'] = true,  [':'] = true,  ['%'] = true, ['('] = true, [')'] = true,
+        ['['] = true, [']'] = true,  ['{'] = true,  ['}'] = true, [','] = true, [';'] = true,
+        ['"'] = true, ['\''] = true, ['\\'] = true, ['+'] = true, ['*'] = true, ['?'] = true,
+        ['!'] = true, ['-'] = true,  ['='] = true,  ['&'] = true, ['|'] = true, ['#'] = true,
+        ['$'] = true, ['@'] = true,  ['^'] = true,  ['~'] = true, ['<'] = true, ['>'] = true,
+        ['`'] = true,
+    };
+    if (!*text || *text == '.')
+        return false;
+    while (*text && !others[(uint8_t)*text])
+        text++;
+    return !*text;
 }
 
-static const char *name_at(const struct code_image *image, uint64_t address)
+static const char *name_of(const struct code_image *image, const struct code_pointer *pointer)
 {
-    uint64_t value = pointer_at(image, address);
-    const char *name = value ? code_string(image, value) : NULL;
+    const char *name = value_of(pointer) ? code_string(image, pointer->value) : NULL;
     return name && is_dotted_name(name) ? name : NULL;
 }
 
@@ -126,16 +155,17 @@ static bool is_generator_method(const struct code_image *image, uint64_t doc)
     return false;
 }
 
-/** A PyMethodDef at an address; false when there is none. */
-static bool read_method(const struct code_image *image, uint64_t at, struct table_entry *ret)
+/** A PyMethodDef whose name a pointer leads to; false when there is none. */
+static bool read_method(const struct code_image *image, const struct code_pointer *name,
+                        struct table_entry *ret)
 {
-    uint64_t name = pointer_at(image, at);
-    uint64_t function = name ? function_at(image, at + C_API_METHOD_FUNCTION) : 0;
+    const uint64_t at = name->address;
+    uint64_t function = name->value ? function_behind(image, name, C_API_METHOD_FUNCTION) : 0;
     const uint8_t *flags = function ? code_bytes_at(image, at + C_API_METHOD_FLAGS, 4) : NULL;
     if (!flags || !load_u32(flags) || load_u32(flags) & ~(uint32_t)C_API_METHOD_ALL_FLAGS ||
-        code_find_pointer(image, at + C_API_METHOD_FLAGS))
+        code_pointer_behind(image, name, C_API_METHOD_FLAGS))
         return false;
-    *ret = (struct table_entry){.function = function, .name = code_string(image, name)};
+    *ret = (struct table_entry){.function = function, .name = code_string(image, name->value)};
     ret->name = ret->name ? cython_unfused_name(ret->name) : NULL;
     /* "unbound": Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
     ret->plumbing = is_generator_method(image, at + C_API_METHOD_DOC) ||
@@ -147,9 +177,11 @@ static void add_methods(struct tables *tables, const char *type, uint64_t at)
 {
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT; i++) {
         struct table_entry entry;
-        if (!pointer_at(tables->image, at + i * C_API_METHOD_SIZE))
+        const struct code_pointer *name =
+            code_find_pointer(tables->image, at + i * C_API_METHOD_SIZE);
+        if (!value_of(name))
             return;
-        if (!read_method(tables->image, at + i * C_API_METHOD_SIZE, &entry))
+        if (!read_method(tables->image, name, &entry))
             continue;
         entry.type = type;
         add_entry(tables, entry);
@@ -161,14 +193,15 @@ static void add_properties(struct tables *tables, const char *type, uint64_t at)
     const struct code_image *image = tables->image;
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT;
          i++, at += C_API_PROPERTY_SIZE) {
-        struct table_entry entry = {.type = type, .name = name_at(image, at)};
+        const struct code_pointer *name = code_find_pointer(image, at);
+        struct table_entry entry = {.type = type, .name = name_of(image, name)};
         if (!entry.name)
             return;
         entry.kind = ENTRY_GETTER;
-        entry.function = function_at(image, at + C_API_PROPERTY_GET);
+        entry.function = function_behind(image, name, C_API_PROPERTY_GET);
         add_entry(tables, entry);
         entry.kind = ENTRY_SETTER;
-        entry.function = function_at(image, at + C_API_PROPERTY_SET);
+        entry.function = function_behind(image, name, C_API_PROPERTY_SET);
         add_entry(tables, entry);
     }
 }
@@ -193,10 +226,12 @@ static bool is_size(uint32_t size)
     return size >= 16 && size < OBJECT_SIZE_LIMIT;
 }
 
-static bool is_spec(const struct code_image *image, uint64_t at)
+/** Whether a PyType_Spec begins with a pointer, as its name. */
+static bool is_spec(const struct code_image *image, const struct code_pointer *name)
 {
-    uint64_t table = pointer_at(image, at + C_API_SPEC_SLOTS);
-    const uint8_t *numbers = table ? code_bytes_at(image, at + C_API_SPEC_BASIC_SIZE, 16) : NULL;
+    uint64_t table = pointer_behind(image, name, C_API_SPEC_SLOTS);
+    const uint8_t *numbers =
+        table ? code_bytes_at(image, name->address + C_API_SPEC_BASIC_SIZE, 16) : NULL;
     const uint8_t *first = numbers ? code_bytes_at(image, table, 8) : NULL;
     return numbers && first && is_size(load_u32(numbers)) &&
            load_u32(numbers + C_API_SPEC_FLAGS - C_API_SPEC_BASIC_SIZE) && load_u64(first) > 0 &&
@@ -224,16 +259,21 @@ static void add_spec(struct tables *tables, const char *name, uint64_t at)
     }
 }
 
-static bool is_type(const struct code_image *image, uint64_t at)
+/** Whether a pointer stands where a PyTypeObject has its name. */
+static bool is_type(const struct code_image *image, const struct code_pointer *name)
 {
+    const uint64_t at = name->address - C_API_TYPE_NAME;
+    /* What fewest have first. */
+    if (name->address < C_API_TYPE_NAME ||
+        !function_behind(image, name, C_API_TYPE_DEALLOC - C_API_TYPE_NAME))
+        return false;
     const uint8_t *bytes = code_bytes_at(image, at, C_API_TYPE_PROPERTIES + 8);
     return bytes && load_u64(bytes + C_API_TYPE_ITEMS) == 0 &&
            is_size(load_u32(bytes + C_API_TYPE_BASIC_SIZE)) &&
            load_u32(bytes + C_API_TYPE_BASIC_SIZE + 4) == 0 &&
            load_u64(bytes + C_API_TYPE_FLAGS) != 0 && !code_find_pointer(image, at) &&
            !code_find_pointer(image, at + C_API_TYPE_BASIC_SIZE) &&
-           !code_find_pointer(image, at + C_API_TYPE_FLAGS) &&
-           function_at(image, at + C_API_TYPE_DEALLOC);
+           !code_find_pointer(image, at + C_API_TYPE_FLAGS);
 }
 
 static void add_type(struct tables *tables, const char *name, uint64_t at)
@@ -241,9 +281,13 @@ static void add_type(struct tables *tables, const char *name, uint64_t at)
     const struct code_image *image = tables->image;
     size_t slot_count;
     const struct c_api_slot *slots = c_api_slots(&slot_count);
+    uint64_t part = at;
+    uint16_t last = 0;
     for (size_t k = 0; k < slot_count; k++) {
         uint16_t in_type = c_api_part_offset(slots[k].part);
-        uint64_t part = in_type ? pointer_at(image, at + in_type) : at;
+        if (in_type != last)
+            part = in_type ? pointer_at(image, at + in_type) : at;
+        last = in_type;
         if (part)
             add_slot(tables, name, &slots[k], function_at(image, part + slots[k].offset));
     }
@@ -251,23 +295,45 @@ static void add_type(struct tables *tables, const char *name, uint64_t at)
     add_properties(tables, name, pointer_at(image, at + C_API_TYPE_PROPERTIES));
 }
 
-/** The code of the module itself, of modules that are made in two steps (PEP 489). */
-static void add_module(struct tables *tables, uint64_t at)
+/** The number of a PyModuleDef_Slot at an address; 0: none. */
+static uint64_t module_slot_number(const struct code_image *image, uint64_t at)
+{
+    const uint8_t *number = at ? code_bytes_at(image, at, 8) : NULL;
+    return number && load_u64(number) <= SLOT_LIMIT && !code_find_pointer(image, at)
+               ? load_u64(number)
+               : 0;
+}
+
+/**
+ * The code of the module itself, of modules that are made in two steps (PEP 489), where a pointer
+ * stands as a PyModuleDef has its name.
+ */
+static void add_module(struct tables *tables, const struct code_pointer *pointer)
 {
     const struct code_image *image = tables->image;
-    uint64_t table = pointer_at(image, at + C_API_MODULE_SLOTS);
-    for (size_t i = 0; table && i < SLOT_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT;
+    uint64_t table = pointer_behind(image, pointer, C_API_MODULE_SLOTS), number;
+    if (!module_slot_number(image, table) || is_spec(image, pointer) || !name_of(image, pointer))
+        return;
+    for (size_t i = 0; i < SLOT_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT;
          i++, table += C_API_SLOT_SIZE) {
-        const uint8_t *number = code_bytes_at(image, table, 8);
-        if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
-            code_find_pointer(image, table))
+        number = module_slot_number(image, table);
+        if (!number)
             return;
-        if (load_u64(number) == C_API_MODULE_EXEC)
+        if (number == C_API_MODULE_EXEC)
             add_entry(tables,
                       (struct table_entry){.kind = ENTRY_MODULE,
                                            .function = function_at(image, table + C_API_SLOT_VALUE),
                                            .name = MODULE_BODY_NAME});
     }
+}
+
+/** The pointer of that number, or the first one that has its address. */
+static const struct code_pointer *list_pointer(const struct code_image *image, size_t number)
+{
+    const struct code_pointer *pointer = &image->pointers[number];
+    return number && pointer[-1].address == pointer->address
+               ? code_find_pointer(image, pointer->address)
+               : pointer;
 }
 
 /** A type that was found. */
@@ -283,11 +349,12 @@ static size_t find_types(const struct code_image *image, struct found_type **ret
     struct found_type *types = NULL;
     size_t count = 0, capacity = 0;
     for (size_t i = 0; i < image->pointer_count && count < TYPE_LIMIT; i++) {
-        uint64_t at = image->pointers[i].address;
-        bool spec = is_spec(image, at);
-        if (!spec && (at < C_API_TYPE_NAME || !is_type(image, at - C_API_TYPE_NAME)))
+        const struct code_pointer *pointer = list_pointer(image, i);
+        bool spec = is_spec(image, pointer);
+        if (!spec && !is_type(image, pointer))
             continue;
-        const char *name = name_at(image, at);
+        const uint64_t at = pointer->address;
+        const char *name = name_of(image, pointer);
         if (!name)
             continue;
         if (!array_reserve((void **)&types, &capacity, count + 1, sizeof(*types)))
@@ -355,12 +422,11 @@ static void read_tables(const struct code_image *image, struct method_tables *fo
     /* Of the module itself, and of functions that are made one by one. */
     for (size_t i = 0; i < image->pointer_count; i++) {
         struct table_entry entry;
-        uint64_t at = image->pointers[i].address;
-        if (read_method(image, at, &entry))
+        const struct code_pointer *pointer = list_pointer(image, i);
+        if (read_method(image, pointer, &entry))
             add_entry(&tables, entry);
-        else if (pointer_at(image, at + C_API_MODULE_SLOTS) && !is_spec(image, at) &&
-                 name_at(image, at))
-            add_module(&tables, at);
+        else
+            add_module(&tables, pointer);
     }
     reports_each_export(image, &tables, add_entry);
     if (found->count)

@@ -9,6 +9,8 @@
 #define HELPER_LIMIT 64
 #define STUB_LIMIT   64
 #define CALL_LIMIT   256
+/** Calls of any kind that are listed at once. */
+#define LISTED_CALLS 256
 
 /** The stubs and slots that lead to the import. */
 struct import_uses {
@@ -94,15 +96,19 @@ static void scan_calls(struct code_image *image, const struct elf_load *segment,
                        struct import_uses *uses)
 {
     struct code_range code = code_of_segment(image, segment);
+    struct code_call calls[LISTED_CALLS];
     struct code_reference call;
-    for (size_t at = 0; image->abi->find_reference(&code, at, REFERENCE_CALL, &call);
-         at = call.offset + 1) {
-        struct code_function *function = code_find_function(image, call.target);
-        if (function && function->start == call.target)
-            function->called = true;
-        if (is_stub(uses, call.target))
-            add_call(uses, code.address + call.offset);
-    }
+    size_t count, from = 0;
+    do {
+        count = image->abi->list_calls(&code, &from, calls, LISTED_CALLS);
+        for (size_t i = 0; i < count; i++) {
+            struct code_function *function = code_function_from(image, calls[i].target);
+            if (function)
+                function->called = true;
+            if (is_stub(uses, calls[i].target))
+                add_call(uses, calls[i].address);
+        }
+    } while (count == LISTED_CALLS);
     for (size_t at = 0; image->abi->find_reference(&code, at, REFERENCE_CALL_SLOT, &call);
          at = call.offset + 1)
         if (holds(uses->slots, uses->slot_count, call.target))
@@ -113,8 +119,8 @@ static void scan_calls(struct code_image *image, const struct elf_load *segment,
 static void mark_pointed(struct code_image *image)
 {
     for (size_t i = 0; i < image->pointer_count; i++) {
-        struct code_function *function = code_find_function(image, image->pointers[i].value);
-        if (function && function->start == image->pointers[i].value)
+        struct code_function *function = code_function_from(image, image->pointers[i].value);
+        if (function)
             function->pointed = true;
     }
 }
