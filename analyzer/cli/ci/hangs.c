@@ -19,6 +19,8 @@
 /* Less of a processor than this is what waiting costs: threads that look for the GIL do it 200
  * times a second. */
 #define BUSY_SHARE 0.05
+/* Who ran, or would have if others had not, for more of the time than this waits for nothing. */
+#define READY_SHARE 0.5
 /* The look itself must not hang. */
 #define SHOW_SECONDS 120
 
@@ -45,8 +47,12 @@ static void look_for_progress(struct hang_watch *watch, const struct ci_run *run
         return;
     sum(run, &ticks, &written);
     double busy = (double)(int64_t)(ticks - watch->ticks) / (double)sysconf(_SC_CLK_TCK);
-    if (changes != watch->changes || written != watch->written || busy > BUSY_SHARE * passed)
+    const double starved = run->options->hang_seconds ? descendants_starved(run->all) : 0;
+    const double ready = busy + starved - watch->starved;
+    if (changes != watch->changes || written != watch->written || busy > BUSY_SHARE * passed ||
+        ready > READY_SHARE * passed)
         watch->progress = now;
+    watch->starved = starved;
     watch->checked = now;
     watch->changes = changes;
     watch->written = written;

@@ -210,6 +210,14 @@ const struct descendant *descendants_get(const struct descendants *all, size_t i
     return &all->items[index];
 }
 
+double descendants_starved(const struct descendants *all)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < all->count; i++)
+        seconds += process_starved(all->items[i].pid);
+    return seconds;
+}
+
 uint64_t descendants_changes(const struct descendants *all)
 {
     return all->changes;

@@ -99,6 +99,8 @@ int descendants_pause(const struct descendants *all);
 size_t descendants_count(const struct descendants *all);
 /** Those that live, parents before children; good until the next call. */
 const struct descendant *descendants_get(const struct descendants *all, size_t index);
+/** Seconds that all of them together could have run, but others of the machine did. */
+double descendants_starved(const struct descendants *all);
 /** Whether one that lives writes its core just now. */
 bool descendants_dump(const struct descendants *all);
 /** Sends a signal to each that lives; one that ended in between is none of them. */

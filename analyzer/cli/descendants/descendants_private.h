@@ -62,6 +62,8 @@ void process_name_take(struct descendant *process, const struct process_stat *st
 bool process_written_read(struct descendant *process);
 /** Seconds of processors that it has used, of a zombie, too. 0: that is not told. */
 double process_used(pid_t pid);
+/** Seconds that its threads could have run, but others did. 0: that is not told. */
+double process_starved(pid_t pid);
 /** Reads what may have changed since the last look. */
 void process_facts_read(struct descendant *process, const struct process_stat *stat);
 

@@ -1,6 +1,7 @@
 /* What /proc says of a process (proc(5)). */
 #include "descendants_private.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #define ARGUMENTS_LIMIT ((size_t)128 * 1024)
 #define STAT_LIMIT      ((size_t)4096)
+/* Threads of one process that are looked at. */
+#define THREAD_LIMIT ((size_t)64)
 
 char *process_file_read(pid_t pid, const char *name, size_t limit, size_t *ret_size)
 {
@@ -116,6 +119,29 @@ double process_used(pid_t pid)
     if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
         return 0;
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+double process_starved(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *folder = opendir(path);
+    uint64_t nanoseconds = 0;
+    const struct dirent *entry;
+    for (size_t i = 0; folder && i < THREAD_LIMIT && (entry = readdir(folder));) {
+        unsigned long long waited = 0;
+        if (*entry->d_name == '.')
+            continue;
+        snprintf(path, sizeof(path), "task/%.20s/schedstat", entry->d_name);
+        char *text = process_file_read(pid, path, 256, NULL);
+        if (text && sscanf(text, "%*u %llu", &waited) == 1)
+            nanoseconds += waited;
+        free(text);
+        i++;
+    }
+    if (folder)
+        closedir(folder);
+    return (double)nanoseconds / 1e9;
 }
 
 /* Of a zombie, too, until it is waited for. */

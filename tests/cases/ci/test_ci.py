@@ -196,6 +196,29 @@ def test_progress_is_no_hang(tmp_path):
     assert run.code == 0 and run.out.split() == list("12345")
 
 
+STARVED = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.nice(19)
+end = time.monotonic() + 6
+while time.monotonic() < end:
+    pass
+"""
+
+
+def test_starved_is_no_hang(tmp_path):
+    """What could run, but gets a sixtieth of a processor that another one has, waits for nothing."""
+    processor = max(os.sched_getaffinity(0))
+    (tmp_path / "program.py").write_text(STARVED)
+    other = subprocess.Popen([PYTHON, "-c", "import os\nos.sched_setaffinity(0, {%d})\nwhile True: pass" % processor])
+    try:
+        run = ci(tmp_path, PYTHON, "program.py", processor, options=["--hang-after", "2", "--grace", "1"])
+    finally:
+        other.kill()
+        other.wait()
+    assert run.code == 0 and not run.reports, run.err
+
+
 # ---- signals ----
 
 def test_ended_by_ci(tmp_path):
