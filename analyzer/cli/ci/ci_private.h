@@ -142,7 +142,6 @@ struct hang_watch {
     uint64_t changes;
     uint64_t written;
     uint64_t ticks;
-    double starved;
 };
 
 void hang_watch_init(struct hang_watch *watch);

@@ -47,12 +47,10 @@ static void look_for_progress(struct hang_watch *watch, const struct ci_run *run
         return;
     sum(run, &ticks, &written);
     double busy = (double)(int64_t)(ticks - watch->ticks) / (double)sysconf(_SC_CLK_TCK);
-    const double starved = run->options->hang_seconds ? descendants_starved(run->all) : 0;
-    const double ready = busy + starved - watch->starved;
+    const double starved = run->options->hang_seconds ? descendants_starved(run->all, passed) : 0;
     if (changes != watch->changes || written != watch->written || busy > BUSY_SHARE * passed ||
-        ready > READY_SHARE * passed)
+        busy + starved > READY_SHARE * passed)
         watch->progress = now;
-    watch->starved = starved;
     watch->checked = now;
     watch->changes = changes;
     watch->written = written;

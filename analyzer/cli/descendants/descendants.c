@@ -210,11 +210,19 @@ const struct descendant *descendants_get(const struct descendants *all, size_t i
     return &all->items[index];
 }
 
-double descendants_starved(const struct descendants *all)
+double descendants_starved(struct descendants *all, double passed)
 {
     double seconds = 0;
-    for (size_t i = 0; i < all->count; i++)
-        seconds += process_starved(all->items[i].pid);
+    for (size_t i = 0; i < all->count; i++) {
+        struct descendant *process = &all->items[i];
+        struct process_stat stat;
+        const double starved = process_starved(process->pid);
+        const bool ready = process_stat_read(process->pid, &stat) && stat.state == 'R';
+        // A wait is counted when it has ended; who only wakes now and then is not ready twice.
+        seconds += ready && process->ready ? passed : starved - process->starved;
+        process->starved = starved;
+        process->ready = ready;
+    }
     return seconds;
 }
 

@@ -35,6 +35,8 @@ struct descendant {
     bool has_limit;
     uint64_t ticks;      /**< Processor time, its own and that of children it waited for. */
     uint64_t written;    /**< Bytes that it has written, by any call. */
+    double starved;      /**< Seconds that its threads could have run, but others did. */
+    bool ready;          /**< It could run when that was looked at. */
     const char *counter; /**< Of its cgroup's kills for lack of memory; or NULL. */
     /* pytest */
     int memory;           /**< /proc/PID/mem, or -1. */
@@ -99,8 +101,8 @@ int descendants_pause(const struct descendants *all);
 size_t descendants_count(const struct descendants *all);
 /** Those that live, parents before children; good until the next call. */
 const struct descendant *descendants_get(const struct descendants *all, size_t index);
-/** Seconds that all of them together could have run, but others of the machine did. */
-double descendants_starved(const struct descendants *all);
+/** Seconds since the last call, so many ago, in which they could have run, but others did. */
+double descendants_starved(struct descendants *all, double passed);
 /** Whether one that lives writes its core just now. */
 bool descendants_dump(const struct descendants *all);
 /** Sends a signal to each that lives; one that ended in between is none of them. */
