@@ -2,7 +2,8 @@
 #include "abort_private.h"
 
 /* Where several are on one stack, the first one is the inner one: it called. */
-static abort_reader *const readers[] = {libc_message_read, python_fatal_read, cxx_terminate_read,
+static abort_reader *const readers[] = {libc_message_read,     python_fatal_read,
+                                        cxx_terminate_read,    cxx_missing_method_read,
                                         sanitizer_report_read, rust_panic_read};
 
 enum psc_status abort_read(const struct abort_input *input, struct abort_finding *ret)

@@ -33,6 +33,7 @@ typedef enum psc_status abort_reader(const struct abort_stack *stack, struct abo
 abort_reader libc_message_read;
 abort_reader python_fatal_read;
 abort_reader cxx_terminate_read;
+abort_reader cxx_missing_method_read;
 abort_reader rust_panic_read;
 abort_reader sanitizer_report_read;
 

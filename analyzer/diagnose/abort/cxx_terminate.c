@@ -23,6 +23,24 @@ static const char *const terminates[] = {"_ZSt9terminatev", "_ZN10__cxxabiv111__
                                          "_ZN9__gnu_cxx27__verbose_terminate_handlerEv",
                                          "__cxa_call_terminate", "__gxx_personality_v0"};
 
+/*
+ * What compilers put into the tables of virtual functions where there is no function: libsupc++'s
+ * pure.cc, whose functions call std::terminate(); libc++abi's cxa_virtual.cpp, whose functions call
+ * abort() by a function that is not exported (abort_message.cpp).
+ */
+struct missing_method {
+    const char *symbol;
+    const char *terminated;
+    const char *aborted;
+};
+
+static const struct missing_method missing_methods[] = {
+    {"__cxa_pure_virtual", "C++ std::terminate(): a pure virtual method was called",
+     "a pure virtual method of C++ was called"},
+    {"__cxa_deleted_virtual", "C++ std::terminate(): a deleted virtual method was called",
+     "a deleted virtual method of C++ was called"},
+};
+
 struct thrown {
     struct cxx_type type;
     psc_addr object;
@@ -93,6 +111,36 @@ static bool read_value(const struct abort_stack *stack, const struct thrown *thr
            abort_read_sized_text(stack, text, size, ret);
 }
 
+static const struct missing_method *find_method_at(const struct abort_stack *stack, size_t frame)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(missing_methods); i++)
+        if (abort_stack_find(stack, frame, &missing_methods[i].symbol, 1) == frame)
+            return frame < stack->count ? &missing_methods[i] : NULL;
+    return NULL;
+}
+
+/* Whose call std::terminate() is: the frame behind the last of its own. */
+static const struct missing_method *find_missing_method(const struct abort_stack *stack,
+                                                        size_t frame)
+{
+    while (abort_stack_find(stack, frame, terminates, PSC_ARRAY_SIZE(terminates)) == frame &&
+           frame < stack->count)
+        frame++;
+    return find_method_at(stack, frame);
+}
+
+/* libc++abi's: abort(), a function of its own, and the one that was called. */
+enum psc_status cxx_missing_method_read(const struct abort_stack *stack, struct abort_finding *ret)
+{
+    size_t frame = stack->aborts + 2;
+    const struct missing_method *method = find_method_at(stack, frame);
+    if (!method || stack->frames[frame - 1].module != stack->frames[frame].module)
+        return PSC_OK;
+    ret->cause = TRACE_CAUSE_OTHER;
+    ret->words = method->aborted;
+    return PSC_OK;
+}
+
 enum psc_status cxx_terminate_read(const struct abort_stack *stack, struct abort_finding *ret)
 {
     size_t frame =
@@ -104,6 +152,12 @@ enum psc_status cxx_terminate_read(const struct abort_stack *stack, struct abort
         return PSC_OK;
     ret->cause = TRACE_CAUSE_TERMINATE;
     ret->words = "C++ std::terminate()";
+    // An exception that is in hand then is not why.
+    const struct missing_method *method = find_missing_method(stack, frame);
+    if (method) {
+        ret->words = method->terminated;
+        return PSC_OK;
+    }
     if (!read_caught(stack, stack->frames[frame].module, &exception))
         return PSC_OK;
     if (!exception) {

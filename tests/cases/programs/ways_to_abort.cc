@@ -43,6 +43,35 @@ struct Computed : std::exception {
     }
 };
 
+// While Abstract is constructed its methods are pure still.
+struct Abstract {
+    Abstract();
+    virtual ~Abstract() {}
+    virtual int take(int number) = 0;
+};
+struct Concrete : Abstract {
+    int take(int number) override { return number + 1; }
+};
+__attribute__((noinline)) static int take_one(Abstract *object)
+{
+    return object->take(1) + 1;
+}
+Abstract::Abstract()
+{
+    printf("%d", take_one(this));
+}
+
+struct Deleted {
+    virtual int take(int number) = delete;
+};
+struct Kept {
+    virtual int take(int number) { return number; }
+};
+// Its method ends in the same function of the library, and is there.
+struct Terminates : Kept {
+    int take(int) override { std::terminate(); }
+};
+
 static jmp_buf before;
 
 static void caught(int)
@@ -173,6 +202,45 @@ static void ways_to_terminate(const std::string &way)
     }
 }
 
+__attribute__((noinline)) static int take_kept(Kept *object)
+{
+    return object->take(1) + 1;
+}
+
+static void wait_in_handler()
+{
+    puts("ready");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+static void virtual_methods(const std::string &way)
+{
+    if (way == "pure")
+        Concrete one;
+    if (way == "pure_lives") {
+        std::set_terminate(wait_in_handler);
+        Concrete one;
+    }
+    if (way == "pure_in_catch") {
+        try {
+            throw std::runtime_error("in hand");
+        } catch (...) {
+            Concrete one;
+        }
+    }
+    if (way == "deleted") {
+        Deleted one;
+        void *volatile object = &one;
+        printf("%d", take_kept(static_cast<Kept *>(object)));
+    }
+    if (way == "not_pure") {
+        Terminates one;
+        printf("%d", take_kept(&one));
+    }
+}
+
 static void near_misses(const std::string &way, int number)
 {
     if (way == "abort")
@@ -224,6 +292,7 @@ int main(int argc, char **argv)
     library_ways(argv[1], argc, text);
     near_misses(argv[1], argc);
     ways_to_terminate(argv[1]);
+    virtual_methods(argv[1]);
     exceptions(argv[1]);
     return 0;
 }
