@@ -65,13 +65,14 @@ bool parse_waiting(const char *text, size_t size, uint8_t ret[TARGET_USER_REGIST
 static bool read_waiting(const struct live_stop *stop, pid_t tid,
                          uint8_t ret[TARGET_USER_REGISTERS_LIMIT])
 {
-    char path[64];
-    struct live_text text = {0};
+    char path[64], line[256];
     snprintf(path, sizeof(path), "%d/syscall", tid);
-    bool waits = !live_read_path(dirfd(stop->tasks), path, &text) && text.size &&
-                 parse_waiting(text.bytes, text.size, ret);
-    free(text.bytes);
-    return waits;
+    int fd = openat(dirfd(stop->tasks), path, O_RDONLY | O_CLOEXEC);
+    // It is one line, and whether more comes would ask the kernel for the thread once more.
+    ssize_t got = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+    if (fd >= 0)
+        close(fd);
+    return got > 0 && line[got - 1] == '\n' && parse_waiting(line, (size_t)got, ret);
 }
 
 /* ---- where nothing can stop them ---- */
