@@ -187,7 +187,8 @@ if ctypes:
                     ("fetch_context", ctypes.c_void_p),
                     ("kept", ctypes.c_void_p),
                     ("notes_reads", ctypes.c_uint32),
-                    ("held_pid", ctypes.c_int32)]
+                    ("held_pid", ctypes.c_int32),
+                    ("held_since", ctypes.c_uint64)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),

@@ -74,6 +74,7 @@ enum psc_status take_open_options(const struct psc_open_options *given, struct t
         .notes_reads = open.notes_reads != PSC_NOTES_READS_NOT,
         .leaves_text = open.notes_reads == PSC_NOTES_READS_REDACTED,
         .held_pid = open.held_pid,
+        .held_since = open.held_since,
         .interrupted = open.interrupted,
         .interrupt_context = open.interrupt_context,
         .core = {.name = open.core_name,

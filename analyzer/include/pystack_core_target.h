@@ -93,11 +93,17 @@ struct psc_open_options {
      * with all its notes: memory is read of the process. 0: none.
      */
     int32_t held_pid;
+    /**
+     * With held_pid: a time behind its death, in clock ticks since the system began, as starttime
+     * of proc(5). Who sent the signal has its name in reports while a process with its id is there
+     * that began before. 0: not known, and nobody has.
+     */
+    uint64_t held_since;
 };
 #define PSC_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                             \
         sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
-            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0                               \
+            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0                            \
     }
 
 /**

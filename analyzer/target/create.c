@@ -48,6 +48,7 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->notes_reads = options->notes_reads;
         copy->leaves_text = options->leaves_text;
         copy->held_pid = options->held_pid;
+        copy->held_since = options->held_since;
         copy->agent = options->agent;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||

@@ -88,7 +88,7 @@ struct target_signal {
     bool has_sender;
     int32_t sender_pid; /**< si_pid when a process sent it. */
     int32_t sender_uid;
-    /** comm of the sender while it lives, of a process that a debugger holds here; or NULL. */
+    /** comm of the sender while it is there, of a process that is held here; or NULL. */
     const char *sender_name;
     bool has_system_call; /**< SIGSYS says which one was refused. */
     int32_t system_call;
@@ -211,6 +211,9 @@ struct target_options {
     /** Of a living process: who has the right to trace it, see live.h; NULL: this process. */
     const struct live_agent *agent;
     int32_t held_pid; /**< Of core_open(): the process itself, which the kernel holds; 0: none. */
+    /** Clock ticks since the system began, at a time behind its death (proc(5), starttime); 0: not
+     * known. */
+    uint64_t held_since;
 };
 
 enum target_need {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -140,7 +141,25 @@ static int open_folder(const char *path)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int open_and_parse(const struct held_job *job, int told)
+/* When this program was started, in clock ticks, by the kernel that had seen the death; 0: unknown.
+ */
+static uint64_t find_own_start(void)
+{
+    char text[1024];
+    uint64_t began = 0;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    // Behind the name: the state and 18 numbers (proc(5)).
+    const char *at = strrchr(text, ')');
+    for (int i = 0; at && i < 20; i++)
+        at = strchr(at + 1, ' ');
+    return at && sscanf(at, " %" SCNu64, &began) == 1 ? began : 0;
+}
+
+static int open_and_parse(const struct held_job *job, uint64_t since, int told)
 {
     const struct handle_request *request = job->request;
     struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
@@ -155,6 +174,7 @@ static int open_and_parse(const struct held_job *job, int told)
     open.maps_files = 1;
     open.notes_reads = request->redacts ? PSC_NOTES_READS_REDACTED : PSC_NOTES_READS_ALL;
     open.held_pid = request->pid;
+    open.held_since = since;
     snprintf(memory, sizeof(memory), "/proc/%d/mem", request->pid);
     snprintf(process, sizeof(process), "/proc/%d", request->pid);
     if (!request->no_sandbox)
@@ -226,6 +246,7 @@ const char *held_report_make(const struct held_job *job, double until)
     int ends[2], status = 0;
     if (pipe2(ends, O_CLOEXEC))
         return strerror(errno);
+    const uint64_t since = find_own_start();
     pid_t parent = getpid(), child = fork();
     if (child < 0) {
         close(ends[0]);
@@ -241,7 +262,7 @@ const char *held_report_make(const struct held_job *job, double until)
         if (job->log >= 0)
             dup2(job->log, STDERR_FILENO);
         limit_child(job->request);
-        int code = open_and_parse(job, ends[1]);
+        int code = open_and_parse(job, since, ends[1]);
         fflush(NULL);
         _exit(code);
     }

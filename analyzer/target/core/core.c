@@ -350,6 +350,7 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
         return psc_fail_status(err, status);
     core_notes_finish(&notes);
     held_read_names(target);
+    held_name_sender(target);
     if (!target->thread_count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%sthreads%s", core->path,
                         notes.has_foreign ? target->machine->title : "",

@@ -95,6 +95,11 @@ const uint8_t *held_find_page(const struct core *core, psc_addr page);
 void held_read_names(struct target *target);
 void held_deinit(struct core *core);
 
+/* ---- held_sender.c ---- */
+
+/** Names who sent the signal, where that is certain; nothing for what is a core file alone. */
+void held_name_sender(struct target *target);
+
 /* ---- slim_parse.c: notes that this program wrote, see target/save ---- */
 
 #define SLIM_FILE_SIZE_LIMIT ((uint64_t)2 << 30)

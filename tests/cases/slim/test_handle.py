@@ -69,14 +69,14 @@ def reorder(core, stream):
         file.write(begin + bytes(-len(begin) % 4096) + b"".join(memory))
 
 
-def held(folder, *options, megabytes=8, by_kernel=True):
+def held(folder, *options, megabytes=8, by_kernel=True, program=PROGRAM, number=11):
     """What handle said of a process that is held, and its core: as the kernel writes it, or as gdb does."""
-    (folder / "program.py").write_text(PROGRAM.replace("MEGABYTES", str(megabytes)))
+    (folder / "program.py").write_text(program.replace("MEGABYTES", str(megabytes)))
     one = interpreters.find_system() or interpreters.find_wanted()[-1]
     store = folder / "store"
     stream = folder / ("stream.core" if by_kernel else "big.core")
     names = {"core": str(folder / "big.core"), "stream": str(stream), "told": str(folder / "told.json"),
-             "command": [analyzer.PROGRAM, "handle", "PID", str(os.geteuid()), str(os.getegid()), "11",
+             "command": [analyzer.PROGRAM, "handle", "PID", str(os.geteuid()), str(os.getegid()), str(number),
                          "--store", str(store), "--time-limit", "600", *options]}
     here = os.path.abspath(__file__)
     (folder / "commands.gdb").write_text(
@@ -305,3 +305,32 @@ def test_installing_and_undoing(tmp_path):
     assert pattern.read_text() == "core.%p\n"
     long = analyzer.run("handle", "--install", "--root", tmp_path, "--store", "/" + "x" * 120)
     assert long.returncode == 2 and "longer than" in long.stderr
+
+
+SENT = """
+import signal, subprocess, sys
+code = '''
+import os, sys
+with open("/proc/self/comm", "w") as name:
+    name.write("a (sender) x")
+os.kill(os.getppid(), 6)
+sys.stdin.read(%d)
+'''
+signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+child.wait()
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [6])
+"""
+
+
+@needs_gdb
+@pytest.mark.parametrize("lives", [True, False])
+def test_who_sent_the_signal(lives, tmp_path):
+    """It has its name while it is there, and its number alone when it is gone: here before the signal is taken."""
+    program = (SENT % (-1 if lives else 0)).replace("BLOCKED", "[]" if lives else "[6]")
+    told, store = held(tmp_path, program=program, number=6)
+    assert told["code"] == 0, told
+    crash = json.loads((store / only_crash(store)["id"] / "report.json").read_text())["crash"]
+    sent = "sent by pid %d" % crash["sender_pid"]
+    assert crash["sender_pid"] != told["pid"] and crash["cause"] == "sent"
+    assert crash["summary"] == (sent + " a (sender) x" if lives else sent)
