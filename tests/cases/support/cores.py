@@ -223,6 +223,20 @@ def _enter(root, folder):
     return enter
 
 
+@functools.lru_cache(maxsize=None)
+def _can_mount_in(root):
+    """Whether a program of that root can have a /proc, in a mount namespace of its own."""
+    command = ["unshare", "--mount-proc=%s/proc" % root, "true"]
+    return shutil.which("unshare") is not None and subprocess.run(command, capture_output=True).returncode == 0
+
+
+def _start_in(root, folder, command):
+    """The command, and what is to be done before it, to run it in that root; with a /proc where that can be."""
+    if not _can_mount_in(root):
+        return command, _enter(root, folder)
+    return ["unshare", "--mount-proc=/proc", "--root=" + root, "--wd=" + folder, *command], _allow_cores
+
+
 def _copy_into(root, *paths):
     for path in paths:
         if os.path.isdir(path):
@@ -238,9 +252,10 @@ def _run_in_root(root, command, folder, env, helpers):
         raise NoCore("the kernel does not write core files to the current folder")
     _copy_into(root, PROGRAMS, helpers)
     os.makedirs(root + folder, exist_ok=True)
+    started, before = _start_in(root, folder, command)
     try:
-        subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=600, preexec_fn=_enter(root, folder))
+        subprocess.run(started, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=600, preexec_fn=before)
         for name in os.listdir(root + folder):
             target = "core" if name.startswith("core") else name
             shutil.move(os.path.join(root + folder, name), os.path.join(folder, target))
