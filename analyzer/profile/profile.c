@@ -70,14 +70,14 @@ static bool begin_tables(struct profile *profile)
     return true;
 }
 
-struct profile *profile_create(void)
+struct profile *profile_create(const struct profile_files *files)
 {
     struct profile *profile PSC_CLEANUP(cleanup_profile) = calloc(1, sizeof(*profile));
     if (!profile)
         return NULL;
     profile->arena = arena_create();
     profile->table = calloc(1, sizeof(*profile->table));
-    profile->spill = spill_create();
+    profile->spill = spill_create(files);
     if (!profile->arena || !profile->table || !profile->spill)
         return NULL;
     struct profile_table *table = profile->table;

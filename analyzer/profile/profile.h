@@ -170,8 +170,24 @@ struct profile {
     struct profile_spill *spill;
 };
 
-/** NULL: out of memory. The clock starts. */
-struct profile *profile_create(void);
+/** Files without names for what memory should not hold; -1: there is none. */
+struct profile_files {
+    int samples; /**< As they come. */
+    int sorted;  /**< Once more, while a format has them in another order. */
+};
+
+/** Below $TMPDIR, /tmp or /var/tmp; where none of them has such files (open(2), O_TMPFILE), in
+ * memory. */
+struct profile_files profile_open_files(void);
+void profile_close_files(struct profile_files *files);
+
+/**
+ * The clock starts.
+ * @param files  the caller's, for one profile, until that is destroyed: for who may open none any
+ *               more when there are many samples. NULL: they are opened when they are wanted.
+ * @return NULL: out of memory.
+ */
+struct profile *profile_create(const struct profile_files *files);
 void profile_destroy(struct profile *profile);
 bool profile_is_exhausted(const struct profile *profile);
 /** For PSC_CLEANUP. */
@@ -196,6 +212,13 @@ PSC_MUST_CHECK enum psc_status profile_add_sample(struct profile *profile,
 
 /** Samples so far. */
 uint64_t profile_sample_count(const struct profile *profile);
+/**
+ * Room in a file that is read and written as memory, until munmap(2): one at a time of a profile
+ * that was given its files. A file's blocks are taken at once: a page that the disk has no room for
+ * would kill (SIGBUS).
+ * @return NULL and errno.
+ */
+void *profile_map_room(const struct profile *profile, size_t size);
 /**
  * The samples from number `first` on (counted from 0), at most `count`.
  * @return how many there were; fewer at the end, and when the file cannot be read.

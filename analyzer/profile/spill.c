@@ -7,11 +7,38 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct profile_spill *spill_create(void)
+/* O_TMPFILE: open(2). */
+static int open_unnamed(void)
+{
+    const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && i < PSC_ARRAY_SIZE(folders); i++)
+        if (folders[i] && folders[i][0] == '/')
+            fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    return fd >= 0 ? fd : memfd_create("samples", MFD_CLOEXEC);
+}
+
+struct profile_files profile_open_files(void)
+{
+    return (struct profile_files){open_unnamed(), open_unnamed()};
+}
+
+void profile_close_files(struct profile_files *files)
+{
+    if (files->samples >= 0)
+        close(files->samples);
+    if (files->sorted >= 0)
+        close(files->sorted);
+    *files = (struct profile_files){-1, -1};
+}
+
+struct profile_spill *spill_create(const struct profile_files *given)
 {
     struct profile_spill *spill = calloc(1, sizeof(*spill));
-    if (spill)
-        spill->fd = -1;
+    if (spill) {
+        spill->given = given ? *given : (struct profile_files){-1, -1};
+        spill->fd = spill->given.samples;
+    }
     return spill;
 }
 
@@ -19,22 +46,10 @@ void spill_destroy(struct profile_spill *spill)
 {
     if (!spill)
         return;
-    if (spill->fd >= 0)
+    if (spill->fd >= 0 && spill->fd != spill->given.samples)
         close(spill->fd);
     free(spill->items);
     free(spill);
-}
-
-/* O_TMPFILE: open(2); a file system without it has the file for a moment under a name. */
-static int open_unnamed(void)
-{
-    const char *folder = getenv("TMPDIR");
-    if (!folder || folder[0] != '/')
-        folder = "/tmp";
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-    if (fd < 0)
-        fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-    return fd >= 0 ? fd : memfd_create("samples", MFD_CLOEXEC);
 }
 
 static bool write_all(int fd, const char *bytes, size_t size)
@@ -76,6 +91,22 @@ enum psc_status profile_add_sample(struct profile *profile, const struct profile
         return PSC_ERR_MEMORY;
     spill->items[spill->count++] = *sample;
     return PSC_OK;
+}
+
+void *profile_map_room(const struct profile *profile, size_t size)
+{
+    const int given = profile->spill->given.sorted;
+    const int fd = given >= 0 ? given : open_unnamed();
+    void *room = MAP_FAILED;
+    int error = fd < 0 || ftruncate(fd, 0) ? errno : posix_fallocate(fd, 0, (off_t)size);
+    if (!error) {
+        room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        error = errno;
+    }
+    if (fd >= 0 && fd != given)
+        close(fd);
+    errno = error;
+    return room == MAP_FAILED ? NULL : room;
 }
 
 uint64_t profile_sample_count(const struct profile *profile)

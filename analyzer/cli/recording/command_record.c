@@ -21,6 +21,7 @@ struct recorder {
     struct record_request request;
     struct started_command child;
     struct held_outputs outputs;
+    struct profile_files files;
     bool shows;     /**< Progress, on a terminal. */
     bool shown;     /**< A line of it stands there. */
     uint64_t since; /**< The last one. */
@@ -107,7 +108,7 @@ static int record(void *context)
     struct psc_error why = {0};
     enum record_end end = RECORD_EXITED;
     struct text target = {0};
-    struct profile *profile = profile_create();
+    struct profile *profile = profile_create(&recorder->files);
     options->sources = record_sources_create();
     if (!profile || !options->sources) {
         complain("out of memory");
@@ -171,7 +172,10 @@ int command_record(int argc, char **argv)
     recorder.shows = recorder.shows && !recorder.request.quiet;
     if (!tracing_watch() || !held_outputs_open(&recorder.request, &recorder.outputs))
         return EXIT_NOTHING;
+    // The parser may open none.
+    recorder.files = profile_open_files();
     int code = recorder.request.command ? record_started(&recorder) : trace(&recorder);
+    profile_close_files(&recorder.files);
     held_outputs_end(&recorder.outputs);
     return code;
 }

@@ -325,7 +325,7 @@ static int watch(void *context)
     struct top *top = context;
     struct psc_error why = {0};
     enum record_end end;
-    struct profile *profile = profile_create();
+    struct profile *profile = profile_create(NULL);
     if (!profile) {
         complain("out of memory");
         return EXIT_NOTHING;

@@ -2,11 +2,8 @@
 #include "samples.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define IN_MEMORY_LIMIT 65536u
 /* Samples after which pages of the file are let go: they are read again when they are wanted. */
@@ -21,24 +18,9 @@ struct thread_samples {
     uint64_t *starts; /* By thread, and one behind the last. */
 };
 
-/* Room that is read and written as memory. A file's blocks are taken at once: a page that the
- * disk has no room for would kill (SIGBUS). */
-static void *map_room(size_t size, bool is_large, int *ret_error)
+static void *map_memory(size_t size)
 {
-    void *room = MAP_FAILED;
-    if (!is_large) {
-        room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        *ret_error = errno;
-    } else {
-        FILE *file = tmpfile();
-        *ret_error = file ? posix_fallocate(fileno(file), 0, (off_t)size) : errno;
-        if (file && !*ret_error) {
-            room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-            *ret_error = errno;
-        }
-        if (file)
-            fclose(file);
-    }
+    void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return room == MAP_FAILED ? NULL : room;
 }
 
@@ -73,13 +55,13 @@ static enum psc_status sort_samples(struct thread_samples *samples, struct psc_e
     uint64_t total = samples->starts[profile->thread_count];
     if (!total)
         return PSC_OK;
-    int error = 0;
     samples->size = (size_t)total * sizeof(*samples->items);
     samples->in_file = total > IN_MEMORY_LIMIT;
-    samples->items = map_room(samples->size, samples->in_file, &error);
+    samples->items =
+        samples->in_file ? profile_map_room(profile, samples->size) : map_memory(samples->size);
     if (!samples->items)
         return psc_fail(err, PSC_ERR_IO, "no room for the samples by thread: %s",
-                        describe_errno(error, &(struct errno_text){0}));
+                        describe_errno(errno, &(struct errno_text){0}));
     uint64_t *at = calloc(profile->thread_count, sizeof(*at));
     if (!at)
         return psc_fail_memory(err);

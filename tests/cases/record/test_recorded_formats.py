@@ -96,3 +96,32 @@ def test_lines(folder):
     text = (folder / "lines").read_text()
     assert re.search(r"^ *[\d.]+ +[\d.]+ +6  collects +\| +gc\.collect\(\)$", text, re.M), text
     assert "gc.collect()" in (folder / "heat").read_text()
+
+
+SLEEPERS = '''
+import threading
+for _ in range(150):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready", flush=True)
+threading.Event().wait()
+'''
+MANY = 65536  # More samples than are sorted in memory.
+
+
+def test_more_samples_than_memory_holds(tmp_path):
+    """Those who sort them by thread need a file for it, which a parser without rights cannot make."""
+    (tmp_path / "sleeps.py").write_text(SLEEPERS)
+    with living.running([sys.executable, str(tmp_path / "sleeps.py")]) as process:
+        outputs = [word for name in FORMATS for word in ("--output", "%s=%s" % (name, tmp_path / name))]
+        result = analyzer.run("record", "--pid", str(process.pid), "--idle", "--rate", "1000", "--duration", "4", *outputs,
+                              timeout=240)
+        assert result.returncode in (0, 1), result.describe()
+    items = lines_of_json(tmp_path)
+    weights = [item["weight"] for item in items if item["type"] == "sample" and item["stack"]]
+    assert len(weights) > MANY, result.describe()
+    speedscope = json.loads((tmp_path / "speedscope").read_bytes())
+    shown = sum(sum(profile["weights"]) for profile in speedscope["profiles"])
+    assert round(shown / items[0]["interval_ns"]) == sum(weights)
+    check_firefox(json.loads((tmp_path / "firefox").read_bytes()))
+    for name in FORMATS:
+        assert (tmp_path / name).stat().st_size, (name, result.describe())

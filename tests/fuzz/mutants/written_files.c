@@ -104,7 +104,7 @@ void record_it(int32_t pid, struct choice *choice, struct complaint *complaint, 
     unsigned moments = 0;
     enum record_end end;
     struct psc_error err = {0};
-    struct profile *profile = profile_create();
+    struct profile *profile = profile_create(NULL);
     const struct record_options options = {.pid = pid,
                                            .rate = 2000,
                                            .duration = 10,

@@ -9,7 +9,7 @@
 
 static struct profile *make_profile(void)
 {
-    struct profile *profile = profile_create();
+    struct profile *profile = profile_create(NULL);
     assert_non_null(profile);
     return profile;
 }

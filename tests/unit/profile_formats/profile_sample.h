@@ -161,7 +161,7 @@ static inline bool sample_add_many(struct sample_profile *sample, uint32_t count
 /** False: out of memory. */
 static inline bool sample_make(struct sample_profile *sample, uint64_t moments)
 {
-    *sample = (struct sample_profile){.profile = profile_create()};
+    *sample = (struct sample_profile){.profile = profile_create(NULL)};
     if (!sample->profile)
         return false;
     sample->profile->interval = SAMPLE_INTERVAL;
