@@ -1,4 +1,5 @@
-/* The threads of a process: as a stop found them, or what everybody may know of them. */
+/* The threads of a process: as a stop found them, or what everybody may know of them; what is
+ * copied of one. */
 #include "live_private.h"
 
 #include <ctype.h>
