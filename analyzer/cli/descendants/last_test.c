@@ -123,6 +123,10 @@ static void look(struct descendant *process, const uint64_t *variables, size_t c
             in_session |= !strncmp(text, session_name, sizeof(session_name) - 1);
         }
     }
+    // If it ended meanwhile nothing more could be read: that is not the end of a test.
+    uint64_t array;
+    if (read_memory(process, process->environment, &array, sizeof(array)) != sizeof(array))
+        return;
     process->in_test = in_test;
     process->session_seen |= in_session;
     process->session_over = process->session_seen && !in_session;
