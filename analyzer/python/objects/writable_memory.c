@@ -8,6 +8,7 @@
 #define SCAN_LIMIT  (UINT64_C(4) << 30)
 /* Of each mapping where no module is known: .data and .bss of an interpreter are less. */
 #define MAPPING_LIMIT ((psc_addr)64 << 20)
+#define DATA_LIMIT    (UINT64_C(256) << 20) /* Of all of them. */
 /* What a page counts that a debugger cannot read: each is a question to it. */
 #define ASKED_IN_VAIN (UINT64_C(64) << 10)
 
@@ -65,25 +66,32 @@ static void scan_deinit(struct scan *scan)
 }
 
 /*
- * A runtime lies in the data of a module: where files are known, not in what was allocated.
+ * A runtime lies in the data of a module, which is behind its code: where files are known, not in
+ * what was allocated, nor in files of data.
  * @return false: no mapping has a file.
  */
 static bool scan_data_of_files(struct scan *scan)
 {
     const struct target *target = scan->python->target;
+    const struct target_file *module = NULL;
     bool any = false;
     psc_addr end = 0;
+    scan->left = DATA_LIMIT;
     for (size_t i = 0; i < target->mapping_count && !scan->stopped; i++) {
         const struct target_mapping *mapping = &target->mappings[i];
         bool follows = end && mapping->start == end && !mapping->file;
-        end = mapping->file ? mapping->end : 0;
         any |= mapping->file != NULL;
-        if ((!follows && !mapping->file) || (mapping->permissions_known && !mapping->writable))
+        if (mapping->file && (mapping->executable || !mapping->permissions_known))
+            module = mapping->file;
+        bool is_data = mapping->file && mapping->file == module;
+        end = is_data ? mapping->end : 0;
+        if ((!follows && !is_data) || (mapping->permissions_known && !mapping->writable))
             continue;
         psc_addr size = mapping->end - mapping->start;
         size = size < MAPPING_LIMIT ? size : MAPPING_LIMIT;
         scan_range(scan, mapping->start, mapping->start + size);
     }
+    scan->left = SCAN_LIMIT;
     return any;
 }
 

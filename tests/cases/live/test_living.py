@@ -306,11 +306,15 @@ LARGE = """
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 int main(void)
 {
     size_t size = (size_t)400 << 20;
+    int data = fileno(tmpfile());
     memset(malloc(size), 7, size);
+    for (int i = 0; i < 50 && !ftruncate(data, (off_t)size); i++)
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, data, 0);
     puts("ready");
     fflush(stdout);
     pause();
@@ -318,8 +322,8 @@ int main(void)
 """
 
 
-def test_search_for_an_interpreter_passes_by_what_was_allocated(tmp_path):
-    """A runtime is data of a module: not each page of a large process is asked for it."""
+def test_search_for_an_interpreter_passes_by_data(tmp_path):
+    """Nor files of data: a runtime is data of a module, and not each page of a large process is asked for it."""
     (tmp_path / "program.c").write_text(LARGE)
     cores.compile_c([str(tmp_path / "program.c")], str(tmp_path / "program"), "-O0")
     with living.running([tmp_path / "program"]) as process:
