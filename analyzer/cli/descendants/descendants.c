@@ -219,7 +219,11 @@ double descendants_starved(struct descendants *all, double passed)
         const double starved = process_starved(process->pid);
         const bool ready = process_stat_read(process->pid, &stat) && stat.state == 'R';
         // A wait is counted when it has ended; who only wakes now and then is not ready twice.
-        seconds += ready && process->ready ? passed : starved - process->starved;
+        // What threads have waited that ended meanwhile is in the sum no more.
+        if (ready && process->ready)
+            seconds += passed;
+        else if (starved > process->starved)
+            seconds += starved - process->starved;
         process->starved = starved;
         process->ready = ready;
     }
